@@ -218,7 +218,7 @@ $(BENCH_SOURCES:.cu=.bench.o): %.bench.o: %.cu $(GSORT_HEADERS) $(BENCH_HEADERS)
 $(TINY_SOURCES:.cu=.tiny.o): %.tiny.o: %.cu $(GSORT_HEADERS) $(BENCH_HEADERS) test/emulator/tiny_rows.h cuda/build.flags
 	$(BENCH_NVCC) -DGSORT_TUNING_ROWS='"tiny_rows.h"' -c -o $@ $<
 
-# What is built with tiny tiles takes the place of the library's.
+# Objects with tiny tiles take the place of the library's.
 bench/gsort_bench: $(BENCH_SOURCES:.cu=.bench.o) cuda/libgsort.a
 bench/gsort_bench_tiny: $(TINY_SOURCES:.cu=.tiny.o) cuda/libgsort.a
 bench/gsort_bench bench/gsort_bench_tiny:

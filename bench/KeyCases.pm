@@ -34,7 +34,7 @@ my %keys_of_case = (
 my @cases = qw(order_float8 order_uuid order_numeric_15_2 order_numeric order_text_c order_text_icu
   order_text_libc order_url order_date_text order_few_text order_few_text_libc order_lower);
 
-# Those of the table keys; order_s_c is one of the table t.
+# The cases of the table keys; order_s_c is one of the table t.
 sub key_cases { return @cases }
 
 # A case by its name, or undef.

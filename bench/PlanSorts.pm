@@ -67,7 +67,7 @@ sub milliseconds
 	return ($node->{'Actual Total Time'} // 0) * $node->{'Actual Loops'};
 }
 
-# What a node that only workers executed says, or an Incremental Sort's groups.
+# The lines of a node that only workers executed, or of an Incremental Sort's groups.
 sub method_of_workers
 {
 	my ($plan) = @_;

@@ -17,7 +17,7 @@ use List::Util qw(max sum);
 
 our @EXPORT = qw(new_sample take_sample);
 
-# What is watched during a run.  Workers are looked for among the processes that
+# The processes watched during a run.  Workers are looked for among the processes that
 # were not there before it.
 sub new_sample
 {

@@ -6,7 +6,7 @@
 #
 # Rows that tie may come in any order.  So the rows are compared as a bag, and of their order only the columns
 # that ORDER BY begins with, as far as it names columns of the result: both results must have
-# the same sequence of these.  What follows an expression there is not compared.
+# the same sequence of these.  Columns behind an expression there are not compared.
 package QueryResults;
 
 use strict;
@@ -83,7 +83,7 @@ sub split_at_commas
 	return @items;
 }
 
-# What is kept of a result to compare it with others: hashes of its rows as a bag, and of their number and the
+# The summary of a result, to compare it with others: hashes of its rows as a bag, and of their number and the
 # sequence of the columns at these places.
 sub describe_result
 {

@@ -17,7 +17,7 @@ use Exporter 'import';
 
 our @EXPORT = qw(tpc_tables tpc_table_statement tpc_key_statements tpc_files);
 
-# Of each table: what its columns' names begin with, its primary key, and its columns in their order.
+# For each table: the prefix of its columns' names, its primary key, and its columns in their order.
 # A column without a type is an int4.
 my %tables_of = ('tpc-h' => {
 	region => [ 'r', 'regionkey', 'regionkey, name char(25), comment varchar(152)' ],

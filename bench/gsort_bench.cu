@@ -377,7 +377,7 @@ struct input
 		pairs.n = n;
 		pairs.d_keys = with_keys ? keys.data : used_up.data;
 		pairs.d_keys_out = with_keys ? keys_out.data : NULL;
-		pairs.keep_keys = with_keys;
+		pairs.preserve_keys = with_keys;
 		pairs.d_rows_out = rows_out.data;
 		pairs.engine = engine;
 		bytes = gsort_pairs_scratch_bytes(the_device, &pairs);

@@ -1,11 +1,11 @@
 /*
  * job_bench.cuh
- *	  gsort_bench's jobs: rows fed, cut and fetched through gsort.h, as the
+ *	  gsort_bench's jobs: rows fed, finished and fetched through gsort.h, as the
  *	  service does it, without PostgreSQL.
  *
  * In:  an input, whose keys become the rows' keys; the shapes of rows.
- * Out: for each shape, a line for the cut's time on the device, and one for
- *	    each time that the caller observes: feeding, the cut, fetching; the
+ * Out: for each shape, a line for the finish's time on the device, and one for
+ *	    each time that the caller observes: feeding, the finish, fetching; the
  *	    peak of device memory per row.  The first job of each shape is not
  *	    timed: all its output is compared with the rows in reference order.
  *
@@ -96,7 +96,7 @@ struct host_pages
 struct job_times
 {
 	std::vector<float> feed;
-	std::vector<float> cut;
+	std::vector<float> finish;
 	std::vector<float> finish_awaited;
 	std::vector<float> fetch;
 };
@@ -336,7 +336,7 @@ struct job_bench
 		gsort_job_stats stats;
 		double		begin;
 		double		fed;
-		double		cut;
+		double		finished;
 
 		stats.struct_bytes = sizeof(stats);
 		open();
@@ -345,19 +345,19 @@ struct job_bench
 		fed = now_ms();
 		check_job(gsort_job_finish_run(job, GSORT_SORTED));
 		take_events(GSORT_EVENT_RUN_FINISHED, 1);
-		cut = now_ms();
+		finished = now_ms();
 		fetch(checked);
 		if (!checked)
 		{
-			times.fetch.push_back((float) (now_ms() - cut));
+			times.fetch.push_back((float) (now_ms() - finished));
 			times.feed.push_back((float) (fed - begin));
-			times.finish_awaited.push_back((float) (cut - fed));
+			times.finish_awaited.push_back((float) (finished - fed));
 		}
 		gsort_job_get_stats(job, &stats);
 		gsort_job_close(job);
 		take_events(GSORT_EVENT_CLOSED, 1);
 		if (!checked)
-			times.cut.push_back((float) stats.sort_ms);
+			times.finish.push_back((float) stats.sort_ms);
 		return stats;
 	}
 
@@ -374,7 +374,7 @@ struct job_bench
 
 		for (int i = 0; i < the_options.repeat; i++)
 			run_once(false);
-		report_times("job_cut", times.cut, ok);
+		report_times("job_cut", times.finish, ok);
 		report_times("job_cut_awaited", times.finish_awaited, ok);
 		report_times("job_feed", times.feed, ok);
 		report_times("job_fetch", times.fetch, ok);

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What a measurement was made with; sourced by the scripts of bench/ after test/cluster.sh, when the
+# The machine and versions of a measurement; sourced by the scripts of bench/ after test/cluster.sh, when the
 # server runs.
 
 # describe_machine COMMIT: versions, hardware, devices and settings, for the text beside a CSV file.

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What bench/demo draws: a line of progress, two texts side by side, bars.  Sourced by it.
+# The drawings of bench/demo: a line of progress, two texts side by side, bars.  Sourced by it.
 #
 # In:  numbers and texts; COLUMNS, or the terminal, for the width.
 # Out: plain characters on the standard output.  Where that is no terminal, progress is a line for each

@@ -393,13 +393,14 @@ void		gsort_shut(gsort_device *device);
 
 /* --- jobs ----------------------------------------------------------------- */
 
-/* Opens a job without any room.  NOMEM, BAD_ARG, UNSUPPORTED, DEVICE_LOST. */
+/* Opens a job that reserves nothing.  NOMEM, BAD_ARG, UNSUPPORTED,
+ * DEVICE_LOST. */
 gsort_status gsort_job_open(gsort_device *device, const gsort_job_options *options,
 							gsort_job **job);
 
 /*
- * Adds room for rows more rows of row_bytes more bytes (the sum of all
- * data_bytes and more_bytes).  The reservation includes the sort's scratch
+ * Reserves device memory for rows more rows of row_bytes more bytes (the sum of
+ * all data_bytes and more_bytes).  The reservation includes the sort's scratch
  * memory.  NOMEM changes nothing.
  *
  * If keys may fill several words (several columns, or NULLs), CUDA reserves 8
@@ -494,7 +495,7 @@ typedef struct gsort_pairs
 	uint64_t	n;				/* at most GSORT_RUN_ROWS_MAX */
 	void	   *d_keys;			/* [n] */
 	void	   *d_keys_out;		/* [n], or NULL to discard the sorted keys */
-	int			keep_keys;		/* 0: the sort may overwrite d_keys */
+	int			preserve_keys;	/* 0: the sort may overwrite d_keys */
 	const uint32_t *d_rows;		/* [n] never written; NULL: 0, 1, ... n - 1 */
 	uint32_t   *d_rows_out;		/* [n] */
 	gsort_engine engine;

@@ -301,7 +301,7 @@ compat_count_heap_rows(Relation rel, uint64 rows)
 	 strxfrm_l(key, string, room, (locale)->info.lt))
 #endif
 
-/* 18 keeps it with the locale. */
+/* 18 keeps with the locale whether it sorts as C does. */
 #if PG_VERSION_NUM >= 180000
 #define compat_collation_is_c(collation) (pg_newlocale_from_collation(collation)->collate_is_c)
 #else
@@ -343,7 +343,7 @@ compat_set_ambuild(Relation index, ambuild_function build)
 #endif
 }
 
-/* 19 takes flags. */
+/* 19 takes flags for these scans. */
 #if PG_VERSION_NUM >= 190000
 #define compat_begin_parallel_scan(rel, scan) table_beginscan_parallel(rel, scan, SO_NONE)
 #define compat_begin_tid_range_scan(rel, snapshot, first, last) \
@@ -365,7 +365,7 @@ compat_set_ambuild(Relation index, ambuild_function build)
 								   BTLessStrategyNumber, key)
 #endif
 
-/* 18 does not need the page.  Needs access/nbtree.h. */
+/* 18 computes this limit without a page.  Needs access/nbtree.h. */
 #if PG_VERSION_NUM >= 180000
 #define compat_btree_item_bytes_max(page) BTMaxItemSize
 #else

@@ -5,13 +5,20 @@
  * The words that all files use.  They are the field's own, and nothing else is
  * called by them.
  *
+ *	  device	a GPU, or the host device
+ *	  host device
+ *				threads of the CPU that do a GPU's work where there is none
+ *	  native	sorted by PostgreSQL's own code
  *	  row		a tuple as it is packed for the device
- *	  key word	64 bits that a key, or a part of it, is sorted by
+ *	  key word	64 bits that a key, or a part of it, is sorted by; also word
  *	  key encoding
- *				the number of a key's words, and the prefix that they leave out
+ *				the form of a key's words: their number, and the prefix that
+ *				they leave out, or a dictionary
  *	  prefix	the bytes that nearly all values of a key begin with
  *	  prefix marker
  *				the byte that stands for the prefix in a key word
+ *	  dictionary
+ *				the values of a key that has few; their ranks make its words
  *	  inexact value
  *				a value whose words may stand for others too
  *	  chunk		rows with their keys, as they lie in a buffer
@@ -21,11 +28,13 @@
  *	  run		a sorted part of the input, as much as the device's memory
  *				holds; it is fed, finished and read
  *	  tie run	neighbours in a run that words leave undecided
+ *	  spill		to write a run to a temporary file, since the device is full
  *	  job		one sort on the device
  *	  leader	the process that opened a job; it finishes its runs and reads
  *				them
  *	  feeder	a process that packs rows for a job: its leader, or a parallel
  *				worker
+ *	  grouping	a sort that only brings equal rows together, by a hash of keys
  *	  reservation
  *				device memory that a job has
  *	  service	a background worker that owns a device; the first one starts the

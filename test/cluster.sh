@@ -292,7 +292,7 @@ serving_device()
 	query "select name from gpusort_devices where kind = '$1' and state = 'serving' order by ordinal limit 1"
 }
 
-# What the service logged last, which says what it found.
+# The service's last line in the log, which says what it found.
 why_no_device()
 {
 	sed -n 's/.* LOG: *\(.*gpusort.*\)/\1/p' "$cluster_dir/server.log" | tail -n 1

@@ -10,7 +10,8 @@
  * runs.c     several runs and their merge
  *
  * runs.c calls job.c and blocks.c, job.c calls blocks.c, and all files call
- * device.c.
+ * device.c.  One thread runs everything, the caller's, so there is no lock.  A
+ * job's struct belongs to the implementation, until gsort_job_dispose.
  */
 #ifndef GSORT_API_INTERNAL_H
 #define GSORT_API_INTERNAL_H
@@ -40,7 +41,7 @@ void		gsort_end_reservations(gsort_job *job, uint64_t run_bytes, uint64_t retain
 uint64_t	gsort_least_bytes(const gsort_job *job);
 
 /* The budget minus the reservations of other jobs. */
-uint64_t	gsort_room_for_job(const gsort_job *job);
+uint64_t	gsort_budget_for_job(const gsort_job *job);
 
 /* --- blocks.c ------------------------------------------------------------ */
 

@@ -2,8 +2,8 @@
  * job.c
  *	  A job's beginning and end, and the memory reserved for it.
  *
- * In:  a job's options; requests for room; the memory left by the end of a run
- *	    or of a merge.
+ * In:  a job's options; requests for reservations; the memory left by the end
+ *	    of a run or of a merge.
  * Out: each job's share of the budget, which no other file counts.
  *
  * A reservation covers device memory at the job's peak, its sort included.
@@ -71,7 +71,7 @@ gsort_set_reserved(gsort_job *job, uint64_t run_bytes, uint64_t retained_bytes)
 }
 
 uint64_t
-gsort_room_for_job(const gsort_job *job)
+gsort_budget_for_job(const gsort_job *job)
 {
 	const gsort_device *device = job->device;
 	uint64_t	others = device->reserved_bytes - job->reserved_bytes - job->retained_bytes;

@@ -3,8 +3,7 @@
  *	  Jobs of several runs: the keys retained from each, and their merge.
  *
  * In:  runs that were finished SORTED_RUN, one after another.
- * Out: whether the sorted keys of all runs are retained; finally the merge
- *	    order.
+ * Out: whether all runs' sorted keys are retained; finally the merge order.
  *
  * The implementation states the memory of retained keys and of the merge order,
  * which is counted beside the run's reservations.
@@ -56,8 +55,8 @@ what_to_retain(const gsort_job *job)
 	retained_bytes = job->retained_bytes + ops->retained_bytes(job, job->rows, retain);
 	bytes = retained_bytes + ops->merge_bytes(job, job->ended_rows, runs);
 	if (others_retained_bytes + bytes > job->device->budget_bytes / 2 ||
-		bytes > gsort_room_for_job(job) || retained_bytes +
-		gsort_least_bytes(job) > gsort_room_for_job(job))
+		bytes > gsort_budget_for_job(job) || retained_bytes +
+		gsort_least_bytes(job) > gsort_budget_for_job(job))
 		return GSORT_RETAIN_NOTHING;
 	return retain;
 }
@@ -158,13 +157,13 @@ gsort_job_merge(gsort_job *job)
 	plan = plan_of_ended_runs(job);
 	run_bytes = job->reserved_bytes > 0 ? ops->job_bytes(job, 0, 0) : 0;
 	bytes = job->retained_bytes + ops->merge_bytes(job, job->ended_rows, job->stats.runs);
-	if (run_bytes + bytes > gsort_room_for_job(job))
+	if (run_bytes + bytes > gsort_budget_for_job(job))
 		return gsort_fail(job->device, GSORT_NOMEM,
 						  "a merge in %llu bytes exceeds the budget of %llu bytes, "
 						  "of which other jobs have all but %llu",
 						  (unsigned long long) bytes,
 						  (unsigned long long) job->device->budget_bytes,
-						  (unsigned long long) gsort_room_for_job(job));
+						  (unsigned long long) gsort_budget_for_job(job));
 	/* before the merge, which may consume the keys */
 	status = gsort_make_order_directory(job);
 	if (status != GSORT_OK)

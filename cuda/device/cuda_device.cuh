@@ -193,10 +193,10 @@ typedef struct retained_run
 typedef struct extent_list
 {
 	void	  **extents;		/* on the host, sized for everything that the device can hold */
-	uint64_t	room;
+	uint64_t	capacity;
 	uint64_t	n;
 	uint64_t	n_published;	/* number of extents published in the table on the device */
-	cuda_array	table;			/* on the device: uint64_t *[room] */
+	cuda_array	table;			/* on the device: uint64_t *[capacity] */
 } extent_list;
 
 struct cuda_job
@@ -261,7 +261,7 @@ gsort_status cuda_lose(cuda_device *device, cudaError_t error, const char *expre
 void		cuda_drain(cuda_device *device);
 
 /* For tests: launches of this thread ask this device for injected failures;
- * NULL: none.  Each call sets it anew, because there may be several devices. */
+ * NULL: none.  Each call sets it again, since there may be several devices. */
 void		cuda_watch_launches(cuda_device *device);
 
 /* For tests: injects an error into a call that enqueues, or into a query or a

@@ -1,6 +1,6 @@
 /*
  * cuda_job.cu
- *	  Jobs on the CUDA device: opening, their room, and their end.
+ *	  Jobs on the CUDA device: opening, their extents, and their end.
  *
  * In:  options; reservations.
  * Out: extents for rows, their words and keys, with tables of their addresses
@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-/* --- room ----------------------------------------------------------------- */
+/* --- extents -------------------------------------------------------------- */
 
 static size_t
 key_extent_bytes_of(const gsort_job *job)
@@ -61,7 +61,7 @@ make_table(cuda_job *job, extent_list *list)
 	if (list->table.pointer != NULL)
 		return GSORT_OK;
 	return cuda_allocate((cuda_device *) job->common.device, job, &list->table,
-						 list->room * sizeof(void *));
+						 list->capacity * sizeof(void *));
 }
 
 /* Allocates the job's device memory with the first reservation, which accounts
@@ -90,10 +90,10 @@ make_tables(cuda_job *job)
 }
 
 static int
-make_list(extent_list *list, uint64_t room)
+make_list(extent_list *list, uint64_t capacity)
 {
-	list->extents = (void **) calloc(room, sizeof(void *));
-	list->room = room;
+	list->extents = (void **) calloc(capacity, sizeof(void *));
+	list->capacity = capacity;
 	return list->extents != NULL;
 }
 
@@ -139,7 +139,7 @@ add_extents(cuda_job *job, extent_list *list, uint64_t wanted, size_t bytes)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
-	if (wanted > list->room)
+	if (wanted > list->capacity)
 		return gsort_fail(&device->common, GSORT_NOMEM, "more than the device's memory");
 	while (list->n < wanted)
 	{

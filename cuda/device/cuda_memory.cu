@@ -19,6 +19,7 @@
 #define RETAINED_WHEN_IDLE_BYTES	((uint64_t) 1 << 30)
 #define TRIMMED_A_POLL_BYTES	((uint64_t) 1 << 30)
 
+/* Makes the pool, which keeps all memory until cuda_memory_trim. */
 gsort_status
 cuda_memory_open(cuda_device *device)
 {
@@ -190,6 +191,7 @@ cuda_memory_trim(cuda_device *device)
 
 #endif							/* GSORT_GUARD_BUILD */
 
+/* The pool's own memory counts as free. */
 uint64_t
 cuda_default_budget(gsort_device *base)
 {

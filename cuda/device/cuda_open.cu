@@ -67,8 +67,7 @@ gsort_cuda_prepare(uint32_t salt)
 	(void) setenv("CUDA_MODULE_LOADING", "EAGER", 1);
 }
 
-/* Finds the wanted device.  UNSUPPORTED, with a reason, if it does not
- * exist. */
+/* Finds the wanted device.  UNSUPPORTED, with a reason: it does not exist. */
 static gsort_status
 find_device(const gsort_device_options *options, int *ordinal, int *devices, char *reason,
 			size_t reason_bytes)

@@ -174,8 +174,7 @@ sorted_first_words(const sort_run *run)
 	return array_of<first_word>(run, SORT_SORTED_WORDS);
 }
 
-/* Lists the places of the tied rows in the order, in the first half of
- * SORT_WORDS. */
+/* Lists the tied rows' places in the order, in the first half of SORT_WORDS. */
 static gsort_status
 find_tied_places(sort_run *run)
 {
@@ -249,8 +248,7 @@ sort_by_segment_as(sort_run *run, uint32_t bits)
 							&engine);
 }
 
-/* Sorts rows, which are in order by the later words, back into their
- * segments. */
+/* Sorts rows, in order by the later words, back into their segments. */
 static gsort_status
 sort_by_segment(sort_run *run, uint64_t segments)
 {

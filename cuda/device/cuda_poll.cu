@@ -94,8 +94,7 @@ poll_lane(cuda_device *device, cuda_lane *lane, gsort_event *out, int max)
 	return n;
 }
 
-/* Applies the end of a job's work to the job; returns the status of its
- * event. */
+/* Applies the end of a job's work to the job; returns its event's status. */
 static gsort_status
 end_work(cuda_job *job)
 {

@@ -131,8 +131,7 @@ feed_rows(self_job *self)
 	return GSORT_OK;
 }
 
-/* Checks that the short rows come back as 1, 2, 3 ..., and the long one
- * last. */
+/* Checks that short rows come back as 1, 2, 3 ..., and the long one last. */
 static gsort_status
 check_output_blocks(self_job *self)
 {

@@ -38,6 +38,7 @@ cuda_staging_open(cuda_device *device)
 	return make_staging(device, &device->staging[0], STAGING_BYTES);
 }
 
+/* Frees the staging, and returns the caller's ranges. */
 void
 cuda_staging_close(cuda_device *device)
 {

@@ -4,6 +4,8 @@
  *
  * In:  a run and the order of its rows.
  * Out: its row words in that order, and the begins of its blocks.
+ *
+ * Runs on the thread that finishes the run; idle threads share its parts.
  */
 #ifndef GSORT_HOST_BEGINS_H
 #define GSORT_HOST_BEGINS_H
@@ -23,8 +25,7 @@ typedef struct host_begins
 	uint64_t	total_units;
 } host_begins;
 
-/* order NULL: the order as fed. row_words has room for all rows.  0: out of
- * memory. */
+/* order NULL: as fed.  row_words has room for all rows.  0: out of memory. */
 int			host_begins_find(const host_run *run, host_pool *pool, const uint32_t *order,
 							 uint64_t rows, uint64_t *row_words, host_begins *begins);
 

@@ -5,7 +5,7 @@
  * In:  the machine's figures, the process's affinity, and the limits of its
  *	    control groups, as set by a container or by systemd's CPUQuota and
  *	    MemoryMax.
- * Out: the smallest of them.
+ * Out: the smallest of them.  The functions run on any thread.
  *
  * The kernel halts a process that exceeds its processor quota for the rest of
  * each period, which stalls the whole server.  The kernel kills a process that
@@ -54,8 +54,7 @@ read_words(const char *folder, const char *file, char first[32], char second[32]
 	return words > 0 ? words : 0;
 }
 
-/* The number after a name at the beginning of a line; 0 if the name is
- * absent. */
+/* The number after a name at the beginning of a line; 0 if there is no name. */
 static uint64_t
 read_number(const char *folder, const char *file, const char *name)
 {
@@ -91,8 +90,7 @@ limit_processors(const char *quota, const char *period, host_limits *limits)
 		limits->processors = (int) ((quota_us - 1) / period_us + 1);
 }
 
-/* The file names of a version, and the names of two numbers in the last
- * file. */
+/* The file names of a version, and two numbers' names in the last file. */
 typedef struct memory_files
 {
 	const char *limit;

@@ -78,7 +78,7 @@ host_retained_free(host_retained *retained)
 	retained->rows = 0;
 }
 
-/* --- keeping a run -------------------------------------------------------- */
+/* --- retaining a run ------------------------------------------------------ */
 
 typedef struct gatherer
 {
@@ -416,8 +416,7 @@ merge_two(const block_side *from, block_side *to, uint32_t a, uint32_t b, uint32
 	copy_rows(from, b, b_end - b, to, low + (a_end - a));
 }
 
-/* Merges neighbouring stretches until one remains; returns the runs of its
- * rows. */
+/* Merges neighbouring stretches until one remains; returns its rows' runs. */
 static const uint8_t *
 merge_block(part_merge *m)
 {

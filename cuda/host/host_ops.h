@@ -159,8 +159,7 @@ void		host_op_enqueue(host_op *op);
 /* Completes the operation, on a thread. */
 void		host_op_done(host_op *op);
 
-/* Ends the job: drops its waiting operations; its close follows the running
- * ones. */
+/* Ends the job: drops its waiting operations; its close follows the others. */
 void		host_op_close_job(host_job *job);
 
 /* The same for a shutdown, which frees the job itself; a close that still

@@ -2,6 +2,11 @@
  * host_pairs.c
  *	  Sorts of pairs that belong to no job.  Lays out the caller's arrays and
  *	  scratch for the radix sort, and sorts before it returns.
+ *
+ * In:  a gsort_pairs whose shape cuda/api has checked; scratch of the caller.
+ * Out: the sorted rows and, if requested, keys.
+ *
+ * Runs on the thread that calls gsort.h; idle threads share its parts.
  */
 #include "host/host_job.h"
 

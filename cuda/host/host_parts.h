@@ -1,6 +1,9 @@
 /*
  * host_parts.h
  *	  The division of a pass over rows into parts that the threads share.
+ *
+ * In:  the number of rows, and the pool's threads.
+ * Out: the number of parts, and where each begins.  Runs on any thread.
  */
 #ifndef GSORT_HOST_PARTS_H
 #define GSORT_HOST_PARTS_H

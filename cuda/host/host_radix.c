@@ -86,6 +86,7 @@ take_rows(const sorter *sort, uint64_t begin, uint64_t end)
 		sort->sides[0].rows[i] = (uint32_t) sort->sides[0].keys[i] & mask;
 }
 
+/* Sorts bucket number part, which may end up in order by a copy alone. */
 static void
 sort_bucket_part(void *arg, uint32_t part)
 {
@@ -111,6 +112,7 @@ part_begin(const split *s, uint32_t part)
 	return s->begin + host_part_begin(s->n, s->parts, part);
 }
 
+/* Summarizes the keys of a part. */
 static void
 summarize_part(void *arg, uint32_t part)
 {
@@ -162,6 +164,7 @@ scatter_part(void *arg, uint32_t part)
 				  part_begin(s, part + 1), s->digit, s->digits, s->places[part], s->shape);
 }
 
+/* Turns the parts' counts into the places of their first pairs, by digit. */
 static void
 place_parts(const split *s)
 {
@@ -179,6 +182,7 @@ place_parts(const split *s)
 	}
 }
 
+/* Appends a bucket to the list; NOMEM. */
 static gsort_status
 add_bucket(sorter *sort, bucket added)
 {

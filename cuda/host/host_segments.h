@@ -44,8 +44,7 @@ uint64_t	host_segments_weigh(host_pool *pool, host_segments *segments);
 /* Sorts all segments but the long ones.  Stable. */
 void		host_segments_sort(host_pool *pool, host_segments *segments);
 
-/* Finds the next long segment behind *end, which is 0 at first.  0: none is
- * left. */
+/* Finds the next long segment behind *end, which is 0 at first.  0: no more. */
 int			host_segments_next_long(const host_segments *segments, uint64_t *begin, uint64_t *end);
 
 #endif							/* GSORT_HOST_SEGMENTS_H */

@@ -83,8 +83,7 @@ keys_hold(const sorter *sort, uint64_t row)
 						  host_run_nulls(sort->run, row));
 }
 
-/* Makes a sort word for each row of the part; the first pass checks the
- * keys. */
+/* Makes a sort word for each row of the part; the first pass checks keys. */
 static void
 make_words_part(void *arg, uint32_t part)
 {
@@ -383,6 +382,7 @@ lay_out(sorter *sort, uint64_t *retained, char *work)
 		sort->order.rows = sort->spare.rows + rows;
 }
 
+/* Sorts, marks ties and finds the block begins, in the blocks laid out. */
 static gsort_status
 sort_in_blocks(sorter *sort, host_pool *pool, const atomic_int *cancel, host_begins *begins)
 {

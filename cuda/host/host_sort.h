@@ -4,6 +4,9 @@
  *
  * In:  a complete run, and the plan of its keys.
  * Out: its row words in sorted order, its ties, and its block begins.
+ *
+ * Runs on the thread that finishes the run; idle threads share its parts.
+ * host_ops.c lets no other operation of the job run meanwhile.
  */
 #ifndef GSORT_HOST_SORT_H
 #define GSORT_HOST_SORT_H
@@ -18,7 +21,7 @@
 /* Memory of a sort of that many rows beside the extents. */
 uint64_t	host_sort_bytes(const gsort_job_options *options, uint64_t rows);
 
-/* The part of it that stays for the gather of keys, if the order is kept. */
+/* The part of it that stays for the gather of keys, if that is retained. */
 uint64_t	host_sort_order_bytes(uint64_t rows);
 
 /*

@@ -146,6 +146,7 @@ sort_cached_bucket(const bucket_sorter *sort, int side, uint64_t begin, uint64_t
 		sort_ties(sort, begin, end, low_bits, shape, again);
 }
 
+/* Sorts a bucket in the way that its size and its keys suggest. */
 INLINED void
 sort_bucket_as(const bucket_sorter *sort, int side, uint64_t begin, uint64_t end,
 			   pair_shape shape, bucket_sort again)

@@ -1,6 +1,11 @@
 /*
  * radix_bucket.h
  *	  Sorts a bucket of pairs in one thread.
+ *
+ * In:  neighbouring pairs on either side of a radix sort.
+ * Out: the same pairs in order, on side 0.
+ *
+ * Runs on any thread of the pool.  The caller owns all memory.
  */
 #ifndef GSORT_RADIX_BUCKET_H
 #define GSORT_RADIX_BUCKET_H

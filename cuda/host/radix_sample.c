@@ -16,7 +16,7 @@
 #define ROWS_PER_ENTRY	8
 /* A digit is crowded if it has this many times the average. */
 #define CROWDED			4
-/* So many passes take less time than a table and the sort of its parts. */
+/* Up to this many passes cost less than a table and the sort of its parts. */
 #define PASSES_MAX		3
 
 static int

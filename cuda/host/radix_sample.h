@@ -5,7 +5,7 @@
  * Texts, numbers in floating point and numbers of any length divide unevenly
  * by few bits.  A table then assigns a part to each value of more bits.  Short
  * keys are sorted least significant digit first, where crowded digits do no
- * harm.
+ * harm.  Runs on one thread.
  */
 #ifndef GSORT_RADIX_SAMPLE_H
 #define GSORT_RADIX_SAMPLE_H

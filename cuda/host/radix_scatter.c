@@ -53,6 +53,7 @@ write_full(const line_buffers *lines, uint32_t digit, const host_pairs *to, uint
 		stream_lines(to->rows + first, lines->rows[digit], LINE_PAIRS * sizeof(*to->rows));
 }
 
+/* Writes the pairs that are left in the digits' buffers. */
 static void
 write_rests(const line_buffers *lines, const host_pairs *to, const uint32_t *places,
 			uint32_t digits, pair_shape shape)
@@ -71,8 +72,7 @@ write_rests(const line_buffers *lines, const host_pairs *to, const uint32_t *pla
 #endif
 }
 
-/* Scatters by whole cache lines.  Requires that to is aligned to cache
- * lines. */
+/* Scatters by whole cache lines.  to must be aligned to cache lines. */
 INLINED void
 scatter_lines(line_buffers *lines, const host_pairs *from, const host_pairs *to, uint64_t begin,
 			  uint64_t end, key_digit of, uint32_t digits, uint32_t *places, pair_shape shape,

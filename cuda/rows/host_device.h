@@ -24,8 +24,7 @@ gsort_min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Width of x in bits: the number of its highest set bit, counted from 1; 0 for
- * 0. */
+/* Width of x in bits: its highest set bit, counted from 1; 0 for 0. */
 static inline GSORT_HD uint32_t
 significant_bits(uint64_t x)
 {

@@ -258,8 +258,7 @@ key_plan_bits_of_column(const key_plan *plan, uint32_t word, uint32_t column)
 						  key_low_bits(field->flag.bits))) & key_low_bits(plan->word_bits[word]);
 }
 
-/* True if the column's bits in this word decide whether two rows agree in
- * it. */
+/* True if the bits in this word decide whether two rows agree in the column. */
 static inline int
 key_plan_column_is_in(const key_plan *plan, uint32_t word, uint32_t column)
 {

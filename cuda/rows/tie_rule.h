@@ -94,8 +94,7 @@ tie_rule_is_inexact(const tie_rule *rule, const row_keys *row, uint32_t column)
 		rule->inexact_code[column];
 }
 
-/* difference: XOR of the two rows' first sort words; 0 if the plan has no
- * word. */
+/* difference: XOR of the two rows' first sort words; 0 if there is no word. */
 static inline GSORT_HD int
 tie_rule_ties(const tie_rule *rule, uint64_t difference, const row_keys *row,
 			  const row_keys *before)

@@ -10,8 +10,7 @@
 #include "rows/host_device.h"
 #include "sort/warps.cuh"
 
-/* The caller's keys, uint32_t or uint64_t, reduced to their significant
- * bits. */
+/* The caller's keys, uint32_t or uint64_t, by their significant bits. */
 template<typename Key>
 struct typed_keys
 {

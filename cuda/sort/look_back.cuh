@@ -47,6 +47,7 @@
 /* Tiles whose states are loaded together. */
 #define LOOK_BACK_TILES		4
 
+/* Loads four neighbouring states.  Each is whole; they may differ in age. */
 SORT_DEVICE uint4
 load_states(const uint32_t *states)
 {
@@ -63,6 +64,7 @@ load_states(const uint32_t *states)
 #endif
 }
 
+/* Publishes the counts of four neighbouring digits, as states of this kind. */
 SORT_DEVICE void
 store_states(uint32_t *states, const uint32_t counts[STATES_A_THREAD], uint32_t kind)
 {
@@ -144,8 +146,7 @@ load_sum_state(const uint64_t *state)
 #endif
 }
 
-/* Stores state and value as one word, because other tiles read only this
- * word. */
+/* Stores state and value as one word, since other tiles read only that. */
 SORT_DEVICE void
 store_sum_state(uint64_t *state, uint64_t kind, uint64_t value)
 {

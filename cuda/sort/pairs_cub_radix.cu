@@ -72,7 +72,7 @@ lay_out_keys(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs, scratch_
 	Key		   *keys_out = (Key *) pairs->d_keys_out;
 	Key		   *free_buffer = keys_out;
 
-	if (!pairs->keep_keys)
+	if (!pairs->preserve_keys)
 		buffers->keys[0] = (Key *) pairs->d_keys;
 	else if (keys_out != NULL)
 	{

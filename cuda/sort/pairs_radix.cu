@@ -109,7 +109,7 @@ lay_out_radix(const gsort_pairs *pairs, void *d_scratch)
 	uint64_t	n = pairs->n;
 	uint32_t	tile = shape.long_keys ? RADIX_TILE<RADIX_ROW, uint64_t> :
 		RADIX_TILE<RADIX_ROW, uint32_t>;
-	bool		keys_serve = pairs->key_bits == 64 && !pairs->keep_keys;
+	bool		keys_serve = pairs->key_bits == 64 && !pairs->preserve_keys;
 
 	take(&cursor, &scratch.next_tile, RADIX_PASSES_MAX);
 	take(&cursor, &scratch.counts, shape.passes * RADIX_BINS);

@@ -23,7 +23,7 @@
 #include "sort/tuning.h"
 
 /*
- * The thread's number, read anew for each tile and passed down.  Otherwise the
+ * The thread's number, read again for each tile and passed down.  Otherwise the
  * compiler hoists all dependent addresses out of the tile loop and has no
  * registers left for items.
  */

@@ -208,9 +208,9 @@ end_feeding(GpuSortFeedState *state)
 
 /*
  * Feeds rows until the child ends.  It returns a row if it has fed as many as
- * it may at once, or if the job is too full for the row.  Such rows tell the
- * leader to spill a run, after which the job goes on.  One row may not wake the
- * leader, because a tuple queue shows its contents only when they fill a
+ * it may at once, or if the job is too full for the row.  A returned row tells
+ * the leader to spill a run, after which the job goes on.  One row may not wake
+ * the leader, because a tuple queue shows its contents only when they fill a
  * quarter of it.
  */
 static TupleTableSlot *

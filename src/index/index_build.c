@@ -275,6 +275,7 @@ feed_table(IndexBuild *build)
 
 /* --- rows out ------------------------------------------------------------- */
 
+/* Reports that the scan has ended and the sort begins. */
 static void
 report_sorting(const IndexBuild *build)
 {
@@ -331,8 +332,7 @@ load_rows(IndexBuild *build, GpuSortOutput *output)
 
 /* --- the build ------------------------------------------------------------ */
 
-/* A sort that could not use the device has been done by PostgreSQL's
- * tuplesort. */
+/* A sort that could not use the device was done by PostgreSQL's tuplesort. */
 static void
 count_build(const IndexBuild *build)
 {

@@ -20,8 +20,7 @@ extern double gpusort_index_expected_rows(Relation heap);
 /* Returns the expected bytes of an index tuple's columns. */
 extern int	gpusort_index_expected_width(TupleDesc desc);
 
-/* Lets further builds of btree indexes come here, if gpusort.index_builds is
- * on. */
+/* Lets builds of btree indexes come here, if gpusort.index_builds is on. */
 extern void gpusort_index_install_hooks(void);
 
 #endif							/* GPUSORT_INDEX_BUILD_H */

@@ -74,8 +74,7 @@ set_key(const GpuSortIndexKey *key, int i, GpuSortOrder *order)
 	return OidIsValid(order->operators[i]);
 }
 
-/* Returns the number of leading keys that have words, if all keys share
- * them. */
+/* Returns the number of leading keys with words, if all keys share these. */
 static int
 keys_with_words(const GpuSortOrder *order, TupleDesc row_desc)
 {

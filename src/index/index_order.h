@@ -38,8 +38,7 @@ extern GpuSortNativeReason gpusort_index_order_of_keys(const GpuSortIndexKey *ke
 													   TupleDesc row_desc, GpuSortOrder *order,
 													   int *n_keys);
 
-/* Returns what ANALYZE knows of each key of the order, in the current
- * context. */
+/* Returns ANALYZE's figures of the order's keys, in the current context. */
 extern GpuSortKeyFigures *gpusort_index_key_figures(Relation heap, const IndexInfo *info,
 													double rows, int n_keys);
 

@@ -189,6 +189,7 @@ describe_column(Described *index, int i, const IndexElem *element)
 	TupleDescInitEntry(index->desc, i + 1, NULL, type, typmod, 0);
 }
 
+/* Describes the index that the statement would build on the table. */
 static void
 describe(const IndexStmt *statement, Relation table, Described *index)
 {
@@ -263,6 +264,7 @@ set_ours(GpuSortIndexWhy *why)
 	why->reason = psprintf("%.0f rows are expected", why->rows);
 }
 
+/* Makes the verdict on an index of a table. */
 static GpuSortIndexWhy *
 examine(Relation table, const Described *index)
 {

@@ -183,6 +183,7 @@ number_of_workers(const IndexInfo *info)
 	return n;
 }
 
+/* Adds up the segment's parts, as fill_segment makes them. */
 static void
 estimate_segment(GpuSortIndexWorkers *workers)
 {

@@ -46,7 +46,7 @@ gpusort_buffers_to_open(int feeders)
 
 /* Returns the first job that waits and that this one must not pass, or NULL.
  * Jobs open in the order in which they came: small jobs would pass one that
- * needs many buffers at once until it gives up.  Those that wait for device
+ * needs many buffers at once until it gives up.  Jobs that wait for device
  * memory hold up their device's jobs alone.  A job whose time is long over
  * holds up none. */
 extern const GpuSortJobSlot *gpusort_who_came_first(const GpuSortJobSlot *slot);
@@ -67,6 +67,7 @@ extern void gpusort_buffers_restore(GpuSortJobSlot *slot);
  * set. */
 extern void gpusort_buffers_trim_to_read(GpuSortJobSlot *slot);
 
+/* Moves a buffer from its job to the free ones. */
 extern void gpusort_buffer_free(int buffer);
 
 #endif							/* GPUSORT_BUFFER_POOL_H */

@@ -54,8 +54,8 @@
  *
  *	 PLANNED(enumerator, name)
  *
- * The counter and the column are called planned_native_name.  What users read
- * of each reason is in planner/reasons.c.
+ * The counter and the column are called planned_native_name.  The texts that
+ * users read are in planner/reasons.c.
  */
 #define GPUSORT_PLANNED_REASON_TABLE(PLANNED) \
 	PLANNED(DISABLED, disabled) \

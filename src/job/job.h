@@ -21,9 +21,8 @@
  * service does not run.  All waits for the job then end.  Every call that takes
  * the lock, except gpusort_job_close, raises the failure in all processes that
  * feed the job: as an error of class 53 if the device lacked memory, else of
- * class 58.  The failure of a merged job is no error, since
- * its rows are elsewhere: it returns no more blocks, and gpusort_job_failed is
- * true.
+ * class 58.  The failure of a merged job is no error, since its rows are
+ * elsewhere: it returns no more blocks, and gpusort_job_failed is true.
  *
  * Memory: a GpuSortJob lives in the context in which it was opened.  Whatever
  * ends the query also closes the job: gpusort_job_close, or the end of the
@@ -82,7 +81,7 @@ extern void gpusort_job_release_device(GpuSortJob *job);
 extern void gpusort_job_report(const GpuSortJob *job, GpuSortFigure figure, uint64 value);
 
 /* Attaches a feeder to a job that another process has opened and will close.
- * Error: the job of this id has ended. */
+ * Raises an error if that job has ended. */
 extern GpuSortJob *gpusort_job_attach(const GpuSortJobId *id);
 
 /* Has the device failed a merged job?  If so, it is for good. */

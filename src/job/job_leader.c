@@ -188,7 +188,7 @@ gpusort_job_read_buffer(GpuSortJob *job, int buffer, gsort_block *block, uint64 
 		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_output);
 	gpusort_job_slot(job)->last_read_us = gpusort_clock_us();
 	/* otherwise the buffer was taken back, and perhaps given to this job
-	 * anew */
+	 * again */
 	ready = shared->job == job->id.slot && shared->state == GPUSORT_BUFFER_OUTPUT_BLOCK;
 	if (ready)
 	{

@@ -6,10 +6,10 @@
  *	    collations.
  * Out: a copy of the former in this process.
  *
- * Each planning and each execution of a sort reads the copy.  A generation
- * number tells whether it is current, so the shared lock is taken only after a
- * change.  Reserved memory and open jobs change with every job, so they are not
- * copied.  A process that opens a job reads them under the lock.
+ * Runs in backends.  Each planning and each execution of a sort reads the copy.
+ * A generation number tells whether it is current, so the shared lock is taken
+ * only after a change.  Reserved memory and open jobs change with every job, so
+ * they are not copied.  A process that opens a job reads them under the lock.
  *
  * A collation is distrusted after two rows came out of order though their sort
  * keys had been sorted.  The list is empty at each start, since the C library

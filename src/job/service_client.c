@@ -173,7 +173,7 @@ gpusort_heartbeat_begin(int number)
 	service->unresponsive = false;
 }
 
-/* Sessions plan anew for a service that answers again.  Any other answer takes
+/* Sessions replan for a service that answers again.  Any other answer takes
  * no lock: a process that is halted while it holds the lock, or is next in its
  * queue, halts all sessions. */
 void

@@ -3,7 +3,7 @@
  *	  The shared state's memory: its size and its creation.
  *
  * In:  gpusort.buffer_memory and gpusort.device, at server start.
- * Out: gpusort_shared and friends, in every process forked after that.
+ * Out: the variables of shmem.h, in every process forked after that.
  *
  * The postmaster creates it, and nothing here touches the device.  The service
  * is the first to touch the pages of the buffers, and pins them.
@@ -31,7 +31,7 @@ static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
 static bool first_has_worker = true;
 
 /* Fixed when the server starts.  It matches the requested memory even when the
- * postmaster allocates shared memory anew after a crash. */
+ * postmaster allocates shared memory again after a crash. */
 static int	buffer_count = 0;
 
 /* Without a device there are no buffers. */

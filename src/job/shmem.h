@@ -95,7 +95,7 @@ typedef enum GpuSortJobState
 	GPUSORT_JOB_ABANDONED		/* the owner has left, and the service frees the slot */
 } GpuSortJobState;
 
-/* What gpusort_progress shows of a sort that has a job. */
+/* The phase of a sort that has a job, for gpusort_progress. */
 typedef enum GpuSortPhase
 {
 	GPUSORT_PHASE_WAITING,		/* for buffers, or for device memory */

@@ -103,6 +103,7 @@ is_icu_usable(pg_locale_t locale)
 	return ucol_nextSortKeyPart != NULL && uiter_setUTF8 != NULL && uiter_setString != NULL;
 }
 
+/* Writes the needed bytes of a string's sort key, and returns their number. */
 static Size
 write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
 {
@@ -221,7 +222,7 @@ make_libc_key(GpuSortCollationKeys *keys, const char *string, Size length)
 	Size		key_length;
 
 	terminate(keys, string, length);
-	/* a key that does not fit is unreliable, and is made anew */
+	/* a key that does not fit is unreliable, and is made again */
 	while (key_length = write_libc_key(keys), unlikely(key_length >= keys->key_room))
 		grow_buffer(keys, &keys->key, &keys->key_room, key_length + 1);
 	return first_level(keys->key, key_length);

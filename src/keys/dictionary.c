@@ -284,7 +284,7 @@ gpusort_dictionary_write(const GpuSortDictionary *dictionary, StringInfo to)
 	}
 }
 
-/* Counts and ranks the values anew, which gives the same ranks. */
+/* Counts and ranks the values again, which gives the same ranks. */
 GpuSortDictionary *
 gpusort_dictionary_read(Oid type, Oid collation, Oid sort_operator, const char **from)
 {

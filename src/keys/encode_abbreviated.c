@@ -7,8 +7,10 @@
  * Out: the abbreviated key as a word.  Every value is inexact.
  *
  * Abbreviated keys can be words if their comparator is one of the three that
- * PostgreSQL exports for this.  A converter may keep things in ssup_cxt, which
- * is the key's context.  Other memory is freed after each call.
+ * PostgreSQL exports for this.
+ *
+ * Runs in each process that packs rows.  A converter may keep things in
+ * ssup_cxt, which is the key's context.  Other memory is freed after each call.
  */
 #include "postgres.h"
 

@@ -5,6 +5,8 @@
  *
  * In:  values as tuples hold them, never toasted.
  * Out: one or two words, always exact.
+ *
+ * Runs in each process that packs rows, and allocates nothing.
  */
 #include "postgres.h"
 

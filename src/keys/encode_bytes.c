@@ -6,6 +6,8 @@
  *	    words need.
  * Out: coded words (byte_words.h).  The code of a bit string counts its bits,
  *	    as its order does.
+ *
+ * Runs in each process that packs rows.  Nothing stays allocated.
  */
 #include "postgres.h"
 

@@ -6,7 +6,7 @@
  * Out: words.  The first is the value's code (dictionary.h).  The second, if
  *	    there is one, is 0 for a value of the dictionary.  Another value has 63
  *	    bits of its sort key there, or of its own bytes under C, and 1 in the
- *	    last bit: the sign that it is inexact.  Without a second word, values
+ *	    last bit, which marks it as inexact.  Without a second word, values
  *	    with an even code are inexact.
  *
  * A dictionary that does not fit later values leaves about as much to be

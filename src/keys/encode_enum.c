@@ -10,11 +10,12 @@
  *
  * The labels' sort order in the catalog would tell more.  But processes of one
  * plan may read it at different times, and ALTER TYPE may number all labels
- * anew in between.  A label's word changes in one case only.  After OIDs have
+ * again in between.  A label's word changes in one case only.  After OIDs have
  * wrapped around, a label with an even OID may be added before all others.  Odd
  * ones that stood before all even ones then stand behind it.
  *
- * The map of odd labels belongs to the key's context.
+ * Runs in each process that packs rows.  The map of odd labels belongs to the
+ * key's context.
  */
 #include "postgres.h"
 

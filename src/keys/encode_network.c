@@ -13,6 +13,8 @@
  * order.  If two networks agree as far as both masks reach, the one with the
  * shorter mask is padded, and never above the other.  If they are still the
  * same, the mask's length comes next.
+ *
+ * Runs in each process that packs rows, and allocates nothing.
  */
 #include "postgres.h"
 

@@ -15,6 +15,8 @@
  * times 10^scale.  A value may violate its type, since functions that return
  * records do not check it.  For any other column, encode_floating, the
  * magnitude is the place of the first base-10000 digit, then 4 digits, or 8.
+ *
+ * Runs in each process that packs rows.  Nothing stays allocated.
  */
 #include "postgres.h"
 

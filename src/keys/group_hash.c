@@ -8,6 +8,8 @@
  *
  * A key's hash is that of its type's default hash operator class, if its
  * equality is the sort operator's.  The hash depends on the collation.
+ *
+ * Runs in each process that packs rows.  Nothing stays allocated.
  */
 #include "postgres.h"
 

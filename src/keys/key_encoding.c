@@ -9,8 +9,8 @@
  * Words are cheap: a word adds eight bytes to a row on its way to the device,
  * and a further word is sorted only for rows that tie in earlier ones.  The
  * backend compares the rows that words do not tell apart, so any choice here
- * leads to the right order.  But a sort of 10 M URLs by one word too few took 7
- * s instead of half a second.
+ * leads to the right order.  But a sort of 10 M URLs by one word too few took
+ * 7 s in place of 0.5 s.
  *
  * Runs in the backend that leads a sort, with samples of its first rows and of
  * statistics.  Also runs in the backend that plans, which has no samples and

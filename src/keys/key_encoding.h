@@ -52,7 +52,7 @@ extern bool gpusort_dictionary_would_help(Oid collation, const GpuSortWantedWord
 extern void gpusort_want_words_by_dictionary(struct GpuSortDictionary *dictionary,
 											 GpuSortWantedWords *words);
 
-/* Lays out the first n_keys keys of a sort of this many rows.  Returns the
+/* Encodes the first n_keys keys of a sort of this many rows.  Returns the
  * number of all words. */
 extern int	gpusort_share_words(const GpuSortWantedWords *words, int n_keys, double rows,
 								GpuSortKeyEncoding *encodings);

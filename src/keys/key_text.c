@@ -5,7 +5,8 @@
  * In:  an order, and the plan that sorts by it.
  * Out: a text for each key, in the caller's memory context.
  *
- * PostgreSQL's own function for a Sort's keys is not exported.
+ * PostgreSQL's own function for a Sort's keys is not exported.  Runs in the
+ * backend that explains.
  */
 #include "postgres.h"
 

@@ -9,6 +9,8 @@
  * Only the default btree order of each type is known here, and that of the
  * pattern operators of texts, which is C's.  A key of another operator family,
  * or of a type that is not in the table, has no words.
+ *
+ * Runs in the backend that plans, and in each process that packs rows.
  */
 #include "postgres.h"
 

@@ -6,7 +6,8 @@
  * Out: rows (row_format.h), in the caller's memory.
  *
  * A narrow row's columns lie where a heap tuple without NULLs has them, so that
- * such a tuple's data can be copied as it is.
+ * such a tuple's data can be copied as it is.  Runs in each process that packs
+ * rows, and in the one that reads them.
  */
 #include "postgres.h"
 

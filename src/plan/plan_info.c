@@ -4,7 +4,7 @@
  *
  * In:  how to sort, from the planner.
  * Out: the same, in the backend that executes the plan and in its parallel
- *	    workers, which receive the plan as text.
+ *	    workers, which receive the plan as text.  All memory is the caller's.
  */
 #include "postgres.h"
 

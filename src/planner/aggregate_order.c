@@ -18,7 +18,7 @@
  * A hypothetical-set aggregate, such as rank(5), adds a row after all others.
  * tuplesort finds no order then.
  *
- * Runs in the backend that plans.
+ * Runs in the backend that plans, in the planner's memory context.
  */
 #include "postgres.h"
 

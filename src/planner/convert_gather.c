@@ -10,14 +10,14 @@
  * workers pack them in any case, or could.  No row goes through a queue of
  * tuples to the leader, nor through the merge there.
  *
- * Statistics of the scanned tables help to lay out keys, so the keys' columns
+ * Statistics of the scanned tables help to encode keys, so the keys' columns
  * are traced down to these tables.
  *
  * The Gather inherits from the Gather Merge all it needs to restart workers and
  * to pass parameters to them.  The feed is parallel-aware, so it depends on the
  * parameter that announces a rescan.
  *
- * Runs in the backend that plans.
+ * Runs in the backend that plans.  New nodes are in the old nodes' context.
  */
 #include "postgres.h"
 

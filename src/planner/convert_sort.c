@@ -17,14 +17,14 @@
  * although our paths competed.
  *
  * A Sort below another extension's custom scan stays, if no ModifyTable is
- * between them.  Such a node may inspect its children when it is executed.
+ * between them.  A custom scan may inspect its children when it is executed.
  * TimescaleDB's ChunkAppend unwraps Sorts to find the scans of chunks that it
  * can exclude, and passes the LIMIT's bound to them.  A Sort above such a scan
  * stays too if its query is planned while another one is.  Citus plans its
  * subqueries so, and its EXPLAIN ANALYZE crashes, since it takes each custom
  * scan there for its own.
  *
- * Runs in the backend that plans.
+ * Runs in the backend that plans.  The GpuSort is in the Sort's memory context.
  */
 #include "postgres.h"
 

@@ -8,8 +8,8 @@
  *	    the factor by which these exceed cost_sort's estimate, and the estimates
  *	    that the plan carries.
  *
- * Runs in the backend that plans.  The device and its budget are read under the
- * shared lock.  Both may change before the plan is executed.
+ * Runs in the backend that plans.  The device and its budget are those of its
+ * copy (server_state.c).  Both may change before the plan is executed.
  */
 #include "postgres.h"
 
@@ -77,7 +77,7 @@ cost_of_sorting_row(const GpuSortServerState *device)
 /* --- the keys' types ------------------------------------------------------ */
 
 /*
- * Of the keys' types, in the same units.
+ * The costs of a key's type, in the same units.
  *
  * cost_sort charges two cpu_operator_cost for any comparison.  A comparison
  * under the C library's collations takes several times as long, and words cost
@@ -332,8 +332,8 @@ gpusort_cost_of_further_keys(double rows)
  * tuplesort compares each row with the one before it first, so rows in order
  * take one comparison each.  The first key decides most comparisons.
  *
- * 1 M int8, float8 and texts took 0.26, 0.31 and 0.11 s less in order, in
- * memory, and 0.6, 0.31 and 0.37 s less spilled; this formula says 0.18 s, and
+ * 1 M int8, float8 and texts took 0.26, 0.31 and 0.11 s less in order in
+ * memory, and 0.6, 0.31 and 0.37 s less spilled.  This formula says 0.18 s, and
  * 0.11 s for texts.  20,000 int8 and float8 took 1.06 and 0.86 of PostgreSQL's
  * time through the host device, and the formula leaves them to PostgreSQL.
  */

@@ -5,10 +5,10 @@
  * In:  the types of the keys of a path or of a finished plan's Sort; the number
  *	    of processes that would feed it.
  * Out: the number of leading keys that have words, or a reason (reasons.h).
- *	    The sort itself lays out the words when it has its first rows
+ *	    The sort itself chooses the words when it has its first rows
  *	    (row_encodings.c).
  *
- * Runs in the backend that plans.
+ * Runs in the backend that plans, in the planner's memory context.
  */
 #include "postgres.h"
 

@@ -10,7 +10,7 @@
  * Grouping sets have no paths here.  Their first sort becomes a GpuSort in the
  * finished plan.
  *
- * Runs in the backend that plans.
+ * Runs in the backend that plans, in the planner's memory context.
  */
 #include "postgres.h"
 

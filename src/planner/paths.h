@@ -50,7 +50,7 @@ extern List *gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, GpuSort
  * not. */
 extern Path *gpusort_path_below(const Path *path);
 
-/* What PostgreSQL does not charge its own paths for. */
+/* Costs that PostgreSQL does not charge its own paths for. */
 typedef struct GpuSortUncharged
 {
 	double		native_factor;	/* by which its comparisons exceed cost_sort's estimate */

@@ -13,11 +13,11 @@
  * The sort itself reads values from that row (column_statistics.c).
  *
  * A column that ORDER BY s COLLATE "C" has added has the bytes of s, and the
- * GpuSort sorts by s instead.  If it stayed, each row would be formed anew with
+ * GpuSort sorts by s instead.  If it stayed, each row would be formed again,
  * its longest column twice, and no page could be taken at once (page_drain.c).
  * The leader would also have to remove the column again, row by row.
  *
- * Runs in the backend that plans.
+ * Runs in the backend that plans.  New target lists are in the plan's context.
  */
 #include "postgres.h"
 

@@ -6,7 +6,7 @@
  * Out: the last reason, for reports; for each Sort that stays, a counter and a
  *	    line at DEBUG1.
  *
- * Runs in the backend that plans.
+ * Runs in the backend that plans.  The last reason is in static memory.
  */
 #include "postgres.h"
 

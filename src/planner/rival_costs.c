@@ -19,7 +19,7 @@
  * choose a path by its costs.  Joins that seemed to cost less than their inputs
  * made TPC-H's q07 take 3.1 s instead of 0.6 s.
  *
- * Runs in the backend that plans.
+ * Runs in the backend that plans, in the planner's memory context.
  */
 #include "postgres.h"
 
@@ -122,7 +122,7 @@ beats_rivals(const RelOptInfo *input_rel, const RelOptInfo *rel, const Path *pat
 	return true;
 }
 
-/* Adds the rel's paths anew at their real costs.  A sort or a hash table reads
+/* Adds the rel's paths again at their real costs.  A sort or a hash table reads
  * all of its input before its first row, so that row costs more too. */
 static void
 charge_rivals(const RelOptInfo *input_rel, RelOptInfo *rel, const GpuSortUncharged *of)

@@ -11,7 +11,7 @@
  * A Sort cannot express that equal rows need only come together.  In that case
  * a CustomPath stands over the Sort, and its plan replaces the Sort.
  *
- * Runs in the backend that plans.
+ * Runs in the backend that plans, in the planner's memory context.
  */
 #include "postgres.h"
 

@@ -10,7 +10,7 @@
  * A sort has no paths here if a LIMIT lets a native Sort keep the top rows
  * only.  The finished plan shows that more reliably.
  *
- * Runs in the backend that plans.
+ * Runs in the backend that plans, in the planner's memory context.
  */
 #include "postgres.h"
 

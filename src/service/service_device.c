@@ -148,7 +148,7 @@ gpusort_service_publish_info(void)
 	LWLockRelease(gpusort_shared_lock());
 }
 
-/* Sessions plan anew when the service begins to serve. */
+/* Sessions replan when the service begins to serve. */
 static void
 publish_state(GpuSortServiceState state, const char *detail)
 {
@@ -203,6 +203,7 @@ arm_test_failure(void)
 						  GSORT_FAIL_CALLS | GSORT_FAIL_LAUNCHES | GSORT_FAIL_TRANSFERS);
 }
 
+/* Logs why there is no device, and shows it to sessions. */
 static void
 report_no_device(const char *why)
 {
@@ -292,7 +293,7 @@ gpusort_service_open_device(void)
 		report_no_device(failures);
 }
 
-/* --- when to open it anew ------------------------------------------------- */
+/* --- when to open it again ------------------------------------------------ */
 
 static bool
 settings_have_changed(const OpenSettings *now)
@@ -304,8 +305,7 @@ settings_have_changed(const OpenSettings *now)
 		(now->host_threads != opened_for.host_threads || now->host_nice != opened_for.host_nice);
 }
 
-/* Returns the milliseconds until the look for a lost device; -1: there will be
- * none. */
+/* Returns the milliseconds until a look for a lost device; -1: it has none. */
 static long
 time_to_look(void)
 {

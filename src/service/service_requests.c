@@ -65,7 +65,7 @@ handle_close(int job)
 
 /* --- requests ------------------------------------------------------------- */
 
-/* What a session has asked for since the service looked. */
+/* A session's requests since the service looked. */
 typedef struct Requests
 {
 	bool		asked;

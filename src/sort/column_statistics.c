@@ -1,6 +1,6 @@
 /*
  * column_statistics.c
- *	  Statistics of a key's values from ANALYZE, for a sort that lays out its
+ *	  Statistics of a key's values from ANALYZE, for a sort that encodes its
  *	  keys.
  *
  * In:  the row of pg_statistic that the plan names.
@@ -70,8 +70,7 @@ may_see(const GpuSortKeyFigures *figures)
 		pg_attribute_aclcheck(relation, figures->column, user, ACL_SELECT) == ACLCHECK_OK;
 }
 
-/* Returns the row of pg_statistic.  NULL: there is none that the user may
- * see. */
+/* Returns the row of pg_statistic.  NULL: the user may see none. */
 static HeapTuple
 find_statistics(const GpuSortKeyFigures *figures)
 {

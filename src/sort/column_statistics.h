@@ -1,6 +1,6 @@
 /*
  * column_statistics.h
- *	  Statistics of a key's values from ANALYZE, for a sort that lays out its
+ *	  Statistics of a key's values from ANALYZE, for a sort that encodes its
  *	  keys.
  */
 #ifndef GPUSORT_COLUMN_STATISTICS_H

@@ -8,7 +8,7 @@
  *
  * The bytes are the number of keys.  For each key follow its number of words,
  * the length of its prefix, or -1, the prefix, a flag, and, if that is set, the
- * dictionary's values.
+ * dictionary's values.  All memory is the caller's.
  */
 #include "postgres.h"
 
@@ -94,7 +94,7 @@ gpusort_encodings_write(const GpuSortKeyEncoding *encodings, int n_keys, StringI
 	}
 }
 
-/* The prefixes stay where they are, and dictionaries are made anew. */
+/* The prefixes stay where they are, and dictionaries are made again. */
 int
 gpusort_encodings_read(const char *from, const GpuSortOrder *order, TupleDesc desc,
 					   GpuSortKeyEncoding encodings[GPUSORT_WORDS_MAX])

@@ -6,7 +6,7 @@
  * Out: the same in order, in the caller's memory.
  *
  * Words are sorted by radix, or by comparisons if there are few.  NULLs are set
- * apart before.
+ * apart before.  Runs in the backend that leads the sort.
  */
 #include "postgres.h"
 

@@ -79,6 +79,7 @@ read_row(GpuSortOrderedReader *ordered, uint64 row)
 
 /* --- tie runs that fit memory --------------------------------------------- */
 
+/* Frees the list or the tuplesort of the tie run that was read. */
 static void
 leave_tie_run(GpuSortOrderedReader *ordered)
 {
@@ -354,8 +355,7 @@ gpusort_ordered_reader_seek(GpuSortOrderedReader *ordered, uint64 row)
 
 /* --- the check ------------------------------------------------------------ */
 
-/* Distrusts the collation whose sort keys have put a row behind a greater
- * one. */
+/* Distrusts the collation whose sort keys put a row behind a greater one. */
 static void
 record_violation(GpuSortOrdering *ordering, const GpuSortComparand *last,
 				 const GpuSortComparand *next)

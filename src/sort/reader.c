@@ -161,7 +161,7 @@ next_block(GpuSortReader *reader)
 			return true;
 		}
 		/* some were taken back while this reader was idle, so ask for all of
-		 * them anew */
+		 * them again */
 		gpusort_job_release_blocks(reader->job);
 		reader->n_ahead = 0;
 	}

@@ -53,6 +53,7 @@ typedef struct SampledColumn
 	double		bytes;
 } SampledColumn;
 
+/* Adds a row's value to the column's samples and figures. */
 static void
 sample_row(SampledColumn *sampled, TupleTableSlot *slot, GpuSortKeySamples *samples)
 {
@@ -253,7 +254,7 @@ sample_is_better(const GpuSortSpec *spec, GpuSortRowArray *first_rows)
 													gpusort_row_array_rows(first_rows));
 }
 
-/* Keys are laid out one by one, then they share the words. */
+/* Each key is encoded as if alone, then the keys share the words. */
 int
 gpusort_choose_encodings(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
 						 double expected_rows, GpuSortKeyEncoding encodings[GPUSORT_WORDS_MAX],

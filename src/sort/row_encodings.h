@@ -12,8 +12,8 @@
 #include "sort/sort_spec.h"
 
 /*
- * Lays out the spec's keys, by the rows of an array, which are not sorted, or
- * by the spec's sample, and by statistics.  slot: to look at the rows;
+ * Encodes the spec's keys by statistics, and by the rows of an array, which are
+ * not sorted, or by the spec's sample.  slot: to look at the rows;
  * expected_rows: of the whole sort.  Returns the number of keys that have
  * words.  These may be fewer than planned, or none, if a setting has changed
  * since.  *pays: false if PostgreSQL's own sort is expected to take less time;

@@ -324,8 +324,7 @@ share_in_order(const GpuSortFirstRows *from)
 	return Min(1, rows / from->expected_rows);
 }
 
-/* Returns the cost of a row's comparisons by the first key in PostgreSQL's
- * sort. */
+/* Returns the cost of a row's comparisons by the first key in a native sort. */
 static double
 cost_of_first_key(const GpuSortFirstRows *from, const GpuSortWantedWords *words,
 				  const GpuSortKeyEncoding *encodings, double comparisons)

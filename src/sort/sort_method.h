@@ -12,7 +12,7 @@
 #include "sort/row_array.h"
 #include "sort/sort_spec.h"
 
-/* The rows of a sort by which its keys are laid out: its first ones, or some
+/* The rows of a sort by which its keys are encoded: its first ones, or some
  * that lie evenly among all. */
 typedef struct GpuSortFirstRows
 {

@@ -39,7 +39,7 @@ typedef struct GpuSortTuplesort GpuSortTuplesort;
 extern GpuSortTuplesort *gpusort_tuplesort_begin(const GpuSortSpec *spec, MemoryContext parent,
 												 GpuSortNativeReason reason);
 
-/* Begins the sort anew for other rows, which costs less than a new sort.
+/* Begins the sort again for other rows, which costs less than a new sort.
  * False: it cannot serve again, and must be ended. */
 extern bool gpusort_tuplesort_restart(GpuSortTuplesort *sort);
 

@@ -11,7 +11,7 @@
  * EXPLAIN checks the caller's privileges, computes the parameters of an
  * EXECUTE, and does not run the query.
  *
- * Each Sort is examined anew, as when the plan was finished.  The sorts inside
+ * Each Sort is examined again, as when the plan was finished.  The sorts inside
  * an Agg follow its child's.  A plan shows neither further sorts of grouping
  * sets, nor sorts of a Gather Merge's workers that are no nodes.
  *
@@ -201,6 +201,7 @@ explain_inner_sort(const char **sort, const Agg *agg, const Aggref *aggregate,
 	sort[REMEDY] = why.remedy;
 }
 
+/* Reports the sorts inside an Agg. */
 static void
 report_agg(const Agg *agg, const GpuSortWalk *walk)
 {
@@ -302,8 +303,7 @@ start_plan(QueryDesc *query, int flags)
 	}
 }
 
-/* Makes errors point into the text, not into the query that calls
- * gpusort_why. */
+/* Makes errors point into the text, not into the query of gpusort_why. */
 static void
 point_into_text(void *text)
 {

@@ -84,8 +84,8 @@ my @shapes = (
 	[ 'COPY', 'copy (select id, k from m order by k, id) to stdout', 'c', 'w' ],
 	[ 'a prepared statement', 'prepare p(int8) as select id, k from m where k > $1 order by k, id; ' . join(';', map { "execute p(40000 + $_)" } 1 .. 7), 'c', 'w' ]);
 
-# The same for statements that fill the table made, which is then read in this order.  What an INSERT into a distributed
-# table selects by way of the coordinator is sorted there by PostgreSQL: Citus plans it as it does a subquery that it runs
+# The same for statements that fill the table made, which is then read in this order.  Rows that an INSERT into a distributed
+# table selects by way of the coordinator are sorted there by PostgreSQL: Citus plans it as it does a subquery that it runs
 # by itself.
 my @writing = (
 	[ 'CREATE TABLE AS', 'create table made as select id, k, 1 as n from m order by k, id', 'ctid', 'c', 'w' ],

@@ -11,7 +11,7 @@
 # rows       the same rows in any order
 # keys       the same rows, and the same values of the key columns in the same order: ties
 #            may come in any order.  Where LIMIT or OFFSET cuts, the first and the last
-#            group of ties may be cut elsewhere, so their rows are not compared.
+#            tie run may be cut elsewhere, so their rows are not compared.
 # unchecked  not at all: only messages are compared
 #
 # An annotation says which: "-- @exact", "-- @rows", "-- @keys 1,2" (columns), "-- @unchecked".

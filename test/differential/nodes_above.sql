@@ -1,4 +1,4 @@
--- What stands above the sort: every node that can read an ordered subquery, and every
+-- Nodes above the sort: every node that can read an ordered subquery, and every
 -- clause that uses its order.
 -- @device-sorts 64
 

@@ -1,4 +1,4 @@
--- What stands below the sort: each kind of scan, join, aggregate and other source.
+-- Nodes below the sort: each kind of scan, join, aggregate and other source.
 -- @device-sorts 80
 
 -- scans

@@ -1,4 +1,4 @@
--- What rows are made of: values out of line, composite and domain types, dropped and
+-- The contents of rows: values out of line, composite and domain types, dropped and
 -- added and generated columns, whole rows, records, arrays, tables of wide rows.
 -- @device-sorts 50
 

@@ -1,4 +1,4 @@
--- What PostgreSQL 16 began: rows that come sorted for aggregates with an order, right and full
+-- New in PostgreSQL 16: rows that come sorted for aggregates with an order, right and full
 -- joins in parallel, any_value.
 -- @requires current_setting('server_version_num')::int >= 160000
 -- @device-sorts 25

@@ -1,4 +1,4 @@
--- What PostgreSQL 17 began: MERGE with RETURNING and for rows without a source, groups' columns in
+-- New in PostgreSQL 17: MERGE with RETURNING and for rows without a source, groups' columns in
 -- another order, unions of parts that are each sorted, JSON_TABLE.
 -- @requires current_setting('server_version_num')::int >= 170000
 -- @device-sorts 25

@@ -1,4 +1,4 @@
--- What PostgreSQL 18 began: virtual generated columns, groups whose expressions have a range table entry
+-- New in PostgreSQL 18: virtual generated columns, groups whose expressions have a range table entry
 -- of their own, OLD and NEW in RETURNING, self joins that are taken out, skip scans.
 -- @requires current_setting('server_version_num')::int >= 180000
 -- @device-sorts 30

@@ -1,4 +1,4 @@
--- What PostgreSQL 19 began: groups that are made below joins, IGNORE NULLS, joins of rows that are made unique, oid8.
+-- New in PostgreSQL 19: groups that are made below joins, IGNORE NULLS, joins of rows that are made unique, oid8.
 -- @requires current_setting('server_version_num')::int >= 190000
 -- @device-sorts 20
 set enable_hashagg = off;

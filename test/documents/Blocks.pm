@@ -99,7 +99,7 @@ sub commands_of
 	return @commands;
 }
 
-# What psql printed, as pages show it, whatever the version of PostgreSQL: without the head of a plan and
+# psql's output, as pages show it, whatever the version of PostgreSQL: without the head of a plan and
 # places in psql's input, rows without decimals.
 sub shown_output
 {

@@ -29,7 +29,7 @@ sub prose_of
 	return @prose;
 }
 
-# What stands below a heading, up to the next one of its level or a higher one.
+# The text below a heading, up to the next one of its level or a higher one.
 sub section_of
 {
 	my ($text, $heading) = @_;
@@ -75,7 +75,7 @@ sub rows_of
 	return @rows;
 }
 
-# What the first column of a text's tables has in backticks.
+# The names in backticks in the first column of a text's tables.
 sub names_of
 {
 	return map { $_->[0] =~ /`([^`]+)`/g } rows_of($_[0]);
@@ -103,7 +103,7 @@ sub anchors_of
 	return map { lc =~ s/[^\w\- ]//gr =~ tr/ /-/r } map { $_->[1] =~ /^#+ (.*)$/ } prose_of($text);
 }
 
-# What one list has and the other lacks, in words; empty if they are the same sets.
+# The elements that one list has and the other lacks, in words; empty if they are the same sets.
 sub differences
 {
 	my ($wanted, $found, $where) = @_;

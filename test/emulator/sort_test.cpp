@@ -5,7 +5,7 @@
  *
  * Usage: sort_test [-q] [-s] [-r] [distribution number]
  *
- * Sorts small inputs of all distributions, on emulated chips of all three
+ * Sorts small inputs of all distributions, on emulated chips of both
  * tuning rows (each enforces its own shared memory), and compares row by row.
  * The scratch has guard gaps between its arrays, which must stay intact.  -q:
  * prints failures only; -s: small inputs, and few others; -r: the radix sort
@@ -35,7 +35,7 @@ struct test_case
 	uint32_t	end_bit;
 	bool		with_rows;
 	bool		with_keys_out;
-	bool		keep_keys;
+	bool		preserve_keys;
 	int			handed_over = -1;	/* to the radix sort: 1 required, 0 forbidden */
 	bool		lies_evenly = false;	/* few segments are crowded */
 	int			presorted = -1;		/* 1: must be detected, 0: must not be detected */
@@ -48,7 +48,7 @@ static bool quiet;
 static bool small;
 static bool radix_only;
 
-/* Shared memory of a block on the chips of the three tuning rows. */
+/* Shared memory of a block on the chips of both tuning rows. */
 static const int chip_bytes[] = {110 << 10, 227 << 10};
 
 template<typename T>
@@ -242,7 +242,7 @@ run_case(test_case test)
 	pairs.d_keys = keys_in;
 	pairs.engine = test.engine;
 	pairs.d_keys_out = test.with_keys_out ? keys_out : NULL;
-	pairs.keep_keys = test.keep_keys;
+	pairs.preserve_keys = test.preserve_keys;
 	pairs.d_rows = test.with_rows ? rows_in : NULL;
 	pairs.d_rows_out = rows;
 	bytes = test.engine == GSORT_ENGINE_RADIX ? pairs_radix_scratch_bytes(&pairs) : pairs_partition_scratch_bytes(&pairs);
@@ -257,7 +257,7 @@ run_case(test_case test)
 	{
 		bad += rows[i] != (test.with_rows ? rows_in[order[i]] : order[i]);
 		bad += test.with_keys_out && keys_out[i] != keys[order[i]];
-		bad += test.keep_keys && keys_in[i] != keys[i];
+		bad += test.preserve_keys && keys_in[i] != keys[i];
 	}
 
 	const partition_plan *plan = (const partition_plan *) scratch;

@@ -146,7 +146,7 @@ feed(life *l)
 }
 
 static int
-cut(life *l, gsort_finish_how how)
+finish(life *l, gsort_finish_how how)
 {
 	uint64_t	before = l->events[GSORT_EVENT_RUN_FINISHED];
 
@@ -170,7 +170,7 @@ finish_and_fetch(life *l)
 	if (fake.answer_bytes == 0)
 		fake.answer = &one_block;
 	fake.answer_bytes = sizeof(run_header);
-	if (!cut(l, GSORT_SORTED) && !cut(l, GSORT_SORTED))
+	if (!finish(l, GSORT_SORTED) && !finish(l, GSORT_SORTED))
 	{
 		fake.answer_bytes = 0;
 		return;
@@ -202,7 +202,7 @@ live_in_runs(life *l)
 {
 	for (uint64_t run = 1; run <= RUNS; run++)
 	{
-		if (!feed(l) || !cut(l, GSORT_SORTED_RUN))
+		if (!feed(l) || !finish(l, GSORT_SORTED_RUN))
 			return;
 		if (!accepted(l, gsort_job_next_run(l->job)))
 			return;

@@ -115,7 +115,7 @@ sub drop_keys
 
 # --- statements ------------------------------------------------------------------------
 
-# What says where a row lies, changes something, or is of the machine.
+# Statements that say where a row lies, change something, or depend on the machine.
 my $not_compared = qr/\b(?:ctid|tableoid|xmin|xmax|cmin|cmax|tablesample|nextval|setval|currval|insert|update|delete|merge|truncate
 	|for\s+(?:no\s+key\s+)?(?:update|share|key\s+share)|pg_\w+|gpusort\w*|random|setseed|clock_timestamp|now|set_config|current_setting|dblink|differential)\b/xi;
 

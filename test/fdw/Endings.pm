@@ -44,7 +44,7 @@ sub try_endings
 	begin(\%of, $_, "$_->{name}, afterwards")->close for @{ $of{plans} };
 }
 
-# What happens, and what the query may say: event is given all servers and the query's session.
+# The event, and the errors that the query may raise: event is given all servers and the query's session.
 # must: it cannot end well, if the query is under way.
 sub endings
 {

@@ -1,6 +1,6 @@
 /*
  * fuzz.h
- *	  What the fuzzers share: taking an input apart, and how they fail.
+ *	  The common base of the fuzzers: they take an input apart, and fail.
  */
 #ifndef FUZZ_H
 #define FUZZ_H

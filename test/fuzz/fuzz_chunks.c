@@ -7,8 +7,8 @@
  *	    out, then any words of their headers, row offsets and statistics
  *	    overwritten, some of them while the device reads.  Checked: whatever a
  *	    buffer holds, nothing is read outside of it (it has its own malloc'd
- *	    memory, which AddressSanitizer guards).  What the job accepted comes
- *	    back complete: as many rows, and the same 8-byte units, each once.  If
+ *	    memory, which AddressSanitizer guards).  Rows that the job accepted
+ *	    come back complete: as many rows, and the same 8-byte units, each once.  If
  *	    nothing was overwritten, in order too.
  */
 #include "postgres.h"
@@ -276,7 +276,7 @@ fold(gsort_column_stats *stats, const gsort_column_stats *more)
 	stats->nulls += more->nulls;
 }
 
-/* What an accepted chunk says of its keys, and what is true of them. */
+/* The statistics of an accepted chunk, and those that its keys have. */
 static void
 record_keys(fuzzed_job *j, const gsort_chunk *chunk)
 {
@@ -322,7 +322,7 @@ append(fuzzed_job *j, const gsort_chunk *chunk)
 	return status;
 }
 
-/* What the service does with a buffer that was sent. */
+/* Handles a sent buffer as the service does. */
 static void
 feed_chunk(fuzz_source *source, fuzzed_job *j)
 {

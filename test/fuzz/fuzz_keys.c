@@ -110,7 +110,7 @@ check_words(const key_plan *plan, const column *columns, int rows)
 	}
 }
 
-/* What a device does with a plan, whatever it was made of. */
+/* Uses a plan as a device does, whatever it was made of. */
 static void
 use_plan(const key_plan *plan, const column *columns, int rows)
 {

@@ -4,7 +4,7 @@
  *	  without PostgreSQL.
  *
  * In:  a job's shape, runs of chunks of short rows, keys, and for any chunk any
- *	    statistics.  Checked: a chunk is refused, or its run's cut ends as
+ *	    statistics.  Checked: a chunk is refused, or its run's finish ends as
  *	    BAD_DATA, or the run is sorted right and in the end the merge order of
  *	    all runs is right.  Which of these it must be is told from keys and
  *	    claims alone.  Nothing crashes, and nothing stays silent.

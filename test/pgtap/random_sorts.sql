@@ -139,7 +139,7 @@ begin
 	return nullif(array_to_string(wrong, ', '), '');
 end $$;
 
--- What workers did in the parallel rounds.
+-- The workers' part in the parallel rounds.
 create table pg_temp.fed(wanted int4, launched int4, by_workers numeric);
 
 -- Chooses how the table shape is scanned; returns that in words.
@@ -239,7 +239,7 @@ begin
 	drop table shape;
 end $$;
 
--- Sizes around those where a chunk or a window is full, for rows of 1 KiB.
+-- Sizes around those where a chunk or an output block is full, for rows of 1 KiB.
 create function pg_temp.boundary_round(n int4, descending bool) returns text language plpgsql as $$
 declare
 	wrong text := pg_temp.judge(format('select * from (select (i * 7919) %% 1009 as k, i as id, repeat(''b'', 980) from generate_series(1, %s) i offset 0) s', n),

@@ -8,7 +8,7 @@ create temp table numbers as
 	from generate_series(1, 60000) i;
 analyze numbers;
 
--- What a prepared query's GpuSort says of itself.
+-- EXPLAIN's lines of a prepared query's GpuSort.
 create function pg_temp.property(statement text, name text) returns text language plpgsql as $$
 declare
 	plan json;

@@ -1,4 +1,4 @@
--- What GpuSort costs, beside PostgreSQL's own ways to order rows: nothing is forced here.
+-- GpuSort's costs, beside PostgreSQL's own ways to order rows: nothing is forced here.
 \set ECHO none
 \getenv tests PG_ABS_SRCDIR
 \set force_gpusort :tests '/include/force_gpusort.sql'
@@ -9,7 +9,7 @@
 set gpusort.debug_force = off;
 
 -- enable_sort = off speaks against GpuSort as it does against Sort: another way is taken,
--- however dear
+-- however expensive
 create table priced(k int4, v int4, filler text);
 insert into priced select hashint4(i), i, repeat('f', 40) from generate_series(1, 50000) i;
 create index priced_k on priced(k);
@@ -126,7 +126,7 @@ select pg_temp.cheaper('select * from sized order by two, t');
 select pg_temp.cheaper('select * from sized order by k, t');
 drop table sized, few;
 
--- a hash table beyond a processor's caches is dearer than PostgreSQL says; sorts that are cheaper than
+-- a hash table beyond a processor's caches costs more than PostgreSQL says; sorts that are cheaper than
 -- that cost no less than what they read
 create function pg_temp.cheaper_than_below(query text) returns setof text language plpgsql as $$
 declare

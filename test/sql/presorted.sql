@@ -15,7 +15,7 @@ create table presorted with (autovacuum_enabled = off) as
 	from generate_series(1, 6000) i;
 analyze presorted;
 
--- What GpuSorts of the query's plan sort by.
+-- The sort keys of the GpuSorts in the query's plan.
 create function pg_temp.sort_keys(query text) returns text language sql as $$
 	select string_agg(key, '; ') from (
 		select case when lag(line) over () like '%Custom Scan (GpuSort)%' then substring(line, 'Key: (.*)') end as key

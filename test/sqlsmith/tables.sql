@@ -1,4 +1,4 @@
--- What sqlsmith makes its statements of: keys of many types, with ties and NULLs, and sorts below nodes of many kinds.
+-- Tables for sqlsmith's statements: keys of many types, with ties and NULLs, and sorts below nodes of many kinds.
 CREATE TABLE mixed AS
 SELECT i AS id, i % 17 AS few, (i * 7919) % 1000 AS v, md5(i::text) AS t, (i % 13)::numeric / 7 AS n,
 	timestamptz '2026-01-01 00:00+00' + (i % 100) * interval '1 hour' AS ts, date '2000-01-01' + i % 400 AS d, i % 5 = 0 AS b,

@@ -1,7 +1,7 @@
 # Backends killed, and the service ended or killed, in the middle of sorts.
 #
-# Whatever ends the service, a sort under way gives either the right rows or a clean
-# error of class 58; later sorts are native until the service is back.
+# A sort under way gives the right rows or a clean error of class 58, whatever ends the
+# service.  Later sorts are native until the service is back.
 use strict;
 use warnings;
 

@@ -1,5 +1,5 @@
-# What is scarce runs out: device memory, buffers, job slots.  Sorts are then native,
-# say why, are counted, and give the same rows.
+# Device memory, buffers and job slots run out.  Sorts are then native, say why, are
+# counted, and give the same rows.
 use strict;
 use warnings;
 

@@ -31,7 +31,7 @@ $node->safe_psql('postgres', q{
 		$$ begin if i = at then raise exception 'broken at %', i using errcode = 'P0001'; end if; return i; end $$;
 	analyze});
 
-# What EXPLAIN ANALYZE says of a query.
+# EXPLAIN ANALYZE's text for a query.
 sub shape
 {
 	my ($query, $settings) = @_;

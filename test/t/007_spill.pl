@@ -303,7 +303,7 @@ $_->close for @gone, @queue;
 $holder->query('rollback');
 nothing_left_over($node, 'a queue that dissolved');
 
-# A parallel plan waits like any other.  Pages are so dear here that each worker's own sort costs less than 1 % of
+# A parallel plan waits like any other.  Pages cost so much here that each worker's own sort costs less than 1 % of
 # its scan: the planner would take that, or not, by what ANALYZE has drawn.
 hold_memory($holder);
 my $parallel = waiting_session(explain($some), 'set max_parallel_workers_per_gather = 2; set enable_gathermerge = off; set cpu_tuple_cost = 1e5');

@@ -1,9 +1,10 @@
 # The device fails at any of its calls and allocations, and refuses any of its launches:
 # gpusort.debug_fail_at sweeps over all of them below statements of each kind.
 #
-# The rows are right, or there is an error of class 58; an index is whole, or not there.  What fails when all runs of a sort are in files costs time only.
-# Where the device refuses all allocations and transfers from some point on, a sort that has not begun is native,
-# and one that has gets an error of class 53.
+# The rows are right, or there is an error of class 58; an index is whole, or not there.  A
+# failure costs time only if all runs of a sort are in files.  If the device refuses all
+# allocations and transfers from some point on, a sort that has not begun is native, and one
+# that has begun gets an error of class 53.
 # The service is back afterwards, with all memory.
 #
 # A lost device costs the second after which the server starts the service again, so there

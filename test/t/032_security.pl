@@ -1,5 +1,5 @@
-# What a plain user can do: see no other's rows in reused buffers, harm the server by no
-# setting, call no function that is not for all.
+# A plain user sees no other's rows in reused buffers, harms the server by no setting, and
+# calls no function that is not for all.
 use strict;
 use warnings;
 
@@ -186,7 +186,7 @@ sub sorts_are_right
 is(count_in($marker, $out), 0, "no marker of alice's in bob's rows");
 cmp_ok(length $out, '>', 120000 * 40, 'which are all there');
 
-# What a buffer held before is seen nowhere: all of it is overwritten with bytes that would
+# A buffer's old contents are seen nowhere: all of it is overwritten with bytes that would
 # be wrong as rows, keys, NULLs and lengths.
 my %poisons = ('all bits' => "\xff" x 8, 'offsets' => pack('LL', 8, 1048576));
 for my $poison (sort keys %poisons)

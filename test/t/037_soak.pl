@@ -82,7 +82,7 @@ sub private_bytes
 	return slurp_file("/proc/$pid/status") =~ /^RssAnon:\s+(\d+) kB/m ? $1 * 1024 : die "no RssAnon of $pid";
 }
 
-# What the session's memory contexts hold: malloc's habits do not show in it.
+# The bytes in the session's memory contexts: malloc's habits do not show in it.
 sub context_bytes
 {
 	return $_[0]->query('select sum(total_bytes) from pg_backend_memory_contexts');

@@ -16,7 +16,7 @@ make_tables($node);
 
 my $query = 'select * from big order by k, id';
 
-# What a session that has read some of the sorted rows has written and holds, in kB.
+# The kB that a session has written and holds, after it has read some of the sorted rows.
 sub cost_of
 {
 	my ($settings, $query, $read) = @_;

@@ -95,8 +95,8 @@ sub test_mode
 	cmp_ok($node->safe_psql('postgres', 'select jobs from gpusort_stats'), '>', $before, "$what: the device sorted") unless $mode eq 'other';
 }
 
-# Sorts of a kept plan that parallel workers feed: below a Gather Merge, or above a Gather.  What is added to the
-# plan lives in the plan's memory, which the module looks at.
+# Sorts of a kept plan that parallel workers feed: below a Gather Merge, or above a Gather.  Additions to the
+# plan live in the plan's memory, which the module looks at.
 my @gathered = (
 	[ 'below a Gather Merge', 'select a, lag(k) over (order by a, k) from big' ],
 	[ 'of texts that begin alike', 'select s, k, rank() over (order by s, k) from texts' ],

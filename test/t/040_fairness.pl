@@ -1,4 +1,4 @@
-# Who gets device memory when it is short: small sorts beside one of large rows, sorts
+# The distribution of device memory when it is short: small sorts beside one of large rows, sorts
 # beside idle cursors, sorts whose number of rows was estimated wrongly, and sorts in
 # parallel workers, which must not wait for their own leader.
 use strict;

@@ -154,7 +154,7 @@ sub numbers
 	return @numbers;
 }
 
-# What a column of so many digits can have, and some that it promises not to have.
+# Values that a column of so many digits can have, and some that it promises not to have.
 sub fixed_numbers
 {
 	my ($precision, $scale) = @_;

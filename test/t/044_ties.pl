@@ -1,5 +1,5 @@
 # Rows that their words leave undecided: tie runs are finished in the backend, whatever
-# their size and wherever blocks and runs cut them, and read to and fro like all others.
+# their size and wherever blocks and runs divide them, and read to and fro like all others.
 #
 #   GPUSORT_SEED   of the walks
 #

@@ -1,7 +1,7 @@
-# What watches PostgreSQL's sorts watches these too: log_temp_files, track_io_timing, EXPLAIN's BUFFERS,
+# PostgreSQL's own reports on sorts cover these too: log_temp_files, track_io_timing, EXPLAIN's BUFFERS,
 # pg_stat_statements, pg_stat_database, auto_explain, and the names of waits.
 #
-# Each is asked about a sort that spills, and about the Sort that takes its place.
+# Each report is read for a sort that spills, and for the Sort that takes its place.
 use strict;
 use warnings;
 
@@ -52,7 +52,7 @@ sub sort_of
 	return $node;
 }
 
-# What log_temp_files says since a mark.
+# The lines of log_temp_files since a mark.
 sub logged_files
 {
 	my ($mark) = @_;

@@ -1,4 +1,4 @@
-# How many threads the host device has and how nice they are: at the start, by a reload, and while sorts are open.
+# The number and the nice value of the host device's threads: at the start, by a reload, and while sorts are open.
 use strict;
 use warnings;
 
@@ -62,7 +62,7 @@ sub come_to
 	is(nice_values(), $wanted, $name);
 }
 
-# Of one sort.
+# The time of one sort.
 sub cost
 {
 	my ($cost) = $node->safe_psql('postgres', 'set gpusort.debug_force = off; explain select * from big order by k') =~ /GpuSort.*?\.\.([\d.]+)/;

@@ -21,7 +21,7 @@ make_tables($node);
 my $sorted = 'select * from big order by k, id';
 my $right = digest($node, $sorted, 'set gpusort.enabled = off;');
 
-# What gpusort_devices is to show, a line for each service.
+# The expected rows of gpusort_devices, a line for each service.
 sub devices_are
 {
 	my ($what, @expected) = @_;

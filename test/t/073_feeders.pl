@@ -1,5 +1,5 @@
 # Processes that feed a parallel sort: they start late, end early, raise errors, are terminated, get no row, or sort
-# themselves; before the leader has chosen how keys are laid out, after it, and when it has ended.  Each time the rows are
+# themselves; before the leader has chosen the keys' encodings, after it, and when it has ended.  Each time the rows are
 # right, or there is a clean error, and nothing is left over.
 use strict;
 use warnings;

@@ -77,7 +77,7 @@ $node->safe_psql('postgres', q{
 my $ours = 'same {"index_builds": 1}';
 my $native = 'same {"native_index_key": 1}';
 
-# What build_both says, with the settings and what else must be in its transaction before.
+# The outcome of build_both, with the settings and what else must be in its transaction before.
 sub build_both
 {
 	my ($uniq, $table, $definition, $settings) = @_;
@@ -184,7 +184,7 @@ for my $sql (sort keys %errors)
 is(errors_of('on', 'create unique index tw on twice (withnull) where withnull is null'), '', 'NULLs are distinct');
 
 # --- whatever builds indexes
-# What the counters say, after the statements; the indexes are checked.
+# The counters after the statements; the indexes are checked.
 sub builds
 {
 	my ($sql, @indexes) = @_;

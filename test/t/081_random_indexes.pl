@@ -1,7 +1,7 @@
 # 300 random definitions of btree indexes over random tables: gpusort's index is PostgreSQL's, page by page, or both get
 # the same error.
 #
-# Columns of all common types have NULLs, duplicates, and values that are compressed or lie outside.  Rows are dead, dead
+# Columns of all common types have NULLs, duplicates, and values that are compressed or stored out of line.  Rows are dead, dead
 # to some, or have moved in HOT chains.
 #
 #   SEED=N           of the tables and definitions
@@ -86,7 +86,7 @@ my @texts = (
 	q{md5(V::text) || md5((V + 1)::text) || md5((V + 2)::text) || md5((V + 3)::text) || md5((V + 4)::text) || md5((V + 5)::text) || md5((V + 6)::text)},
 	q{(array['', 'a', 'A', 'ä', 'Ä', 'ab', 'a b', 'a-b', 'ß', 'ss', 'SS', 'z', 'é', 'e' || chr(769), '日本', ' ', 'a ', chr(1), chr(9), chr(65535), chr(128512)])[V % 21 + 1] || case when V % 3 = 0 then '' else (V % 20)::text end});
 
-# type => its value of V.  Those of the second list have no words, as first keys.
+# type => its value of V.  Types of the second list have no words, as first keys.
 my %types = (
 	bool => q{V % 2 = 0},
 	int2 => q{(V % 65536 - 32768)::int2},

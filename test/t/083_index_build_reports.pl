@@ -1,5 +1,5 @@
-# What a DBA sees of index builds: a line in the log for each, if he asks for it; and what gpusort_why tells of CREATE INDEX,
-# which is what the build then does.
+# Reports on index builds: a line in the log for each build, on request; and the answer of gpusort_why to CREATE INDEX, which
+# the build then confirms.
 use strict;
 use warnings;
 
@@ -17,7 +17,7 @@ $node->safe_psql('postgres', q{
 	create table small as select * from t limit 500;
 	analyze});
 
-# What the statements log.
+# The log of the statements.
 sub logged
 {
 	my ($sql) = @_;

@@ -252,7 +252,7 @@ sub nothing_left_over
 	ok(sorts_on_device($node, 'select * from small order by k'), "$after: the device sorts again");
 }
 
-# What a process has open, with numbers that differ from one to the next left out.
+# The files that a process has open, with numbers that differ from one to the next left out.
 # Tables' files come and go with the caches that hold them open, and WAL with hint bits,
 # so they do not count.
 sub open_files

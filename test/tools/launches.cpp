@@ -57,7 +57,7 @@ fail_unless(bool right, const char *what)
 	}
 }
 
-/* What a sort does not take it must refuse. */
+/* A sort must refuse pairs that it does not support. */
 static void
 sort_pairs(const gsort_pairs &pairs)
 {

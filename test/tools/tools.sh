@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the suites of test/tools share; sourced by them, at the top of the tree.
+# The common base of the suites of test/tools; sourced by them, at the top of the tree.
 #
 # Each works in a folder of its own, in copies of the tree: their objects are built
 # with other flags than a user's and must not be mistaken for them.  Results are
@@ -31,7 +31,7 @@ ok()
 	fi
 }
 
-# What a test must find: the command fails, and is not shown.
+# A fault that a test must find: the command fails, and is not shown.
 fails()
 {
 	! "$@" >/dev/null

@@ -1,4 +1,4 @@
--- What test/tools/server has valgrind watch: little of everything, since each row takes
+-- The statements that test/tools/server has valgrind watch: little of everything, since each row takes
 -- long.  Every result is a line of the Test Anything Protocol.
 \set ECHO none
 \i :force_gpusort

@@ -213,12 +213,12 @@ typedef struct run_options
 	int		   *lies_found;		/* counts jobs that ended as BAD_DATA */
 	int			close_after;	/* number of steps before the job is closed early; 0: at the end */
 	int			reserve_all;	/* requests all room at once, not step by step */
-	int			nomem_is_fine;	/* a refused reservation or cut ends the run without a failure */
-	int			again_after_nomem;	/* expects one NOMEM of the cut, then cuts again */
+	int			nomem_is_fine;	/* a refused reservation or finish ends the run without a failure */
+	int			again_after_nomem;	/* expects one NOMEM of the finish, then finishes again */
 	/* Several runs of the device: */
-	const uint32_t *run_rows;	/* [run_count] rows of each; NULL: one run, cut SORTED */
+	const uint32_t *run_rows;	/* [run_count] rows of each; NULL: one run, finished SORTED */
 	int			run_count;
-	int			last_alone;		/* cuts the last run SORTED, and merges nothing */
+	int			last_alone;		/* finishes the last run SORTED, and merges nothing */
 	int			keys_may_drop;	/* for lack of memory */
 } run_options;
 

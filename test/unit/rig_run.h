@@ -47,14 +47,14 @@ struct run
 	uint64_t	reserved_units;
 	uint64_t	fed_units;
 	uint64_t	most_reserved_bytes;
-	int			corrupted;		/* the next cut must end as BAD_DATA */
+	int			corrupted;		/* the next finish must end as BAD_DATA */
 	int			impossible;		/* an append must end as BAD_DATA */
 	/* statistics claimed by the chunks of this run */
 	gsort_column_stats claims[GSORT_MAX_KEY_COLUMNS];
 	int			nomem;
 	gsort_finish_how how;
 
-	expected_block *blocks;		/* expected blocks of the run, independent of its cuts */
+	expected_block *blocks;		/* expected blocks of the run, however it is finished */
 	uint64_t	n_blocks;
 	uint64_t   *fetch_sequence;
 	uint64_t	next_fetch;

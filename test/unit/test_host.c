@@ -373,7 +373,7 @@ test_appends_side_by_side(void)
 	gsort_device *device;
 	gsort_job  *job;
 
-	current_test = "appends side by side, a cut alone";
+	current_test = "appends side by side, a finish alone";
 	if (!CHECK(gsort_open(&device_options, &device, reason, sizeof(reason)) == GSORT_OK))
 		return;
 	CHECK(gsort_job_open(device, &options, &job) == GSORT_OK);

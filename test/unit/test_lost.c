@@ -278,7 +278,7 @@ void
 test_lost_at(gsort_kind kind)
 {
 	current_test = "a device lost at each call";
-	/* the calls of the job itself: open, reservation, appends, cut, blocks,
+	/* the calls of the job itself: open, reservation, appends, finish, blocks,
 	 * their ends, close */
 	lose_at_each(kind, 1 + 1 + 2 * (2 * CHUNKS + 1) + 1, live_alone);
 	current_test = "a device lost at each call of several runs";

@@ -173,7 +173,7 @@ check_case(const pairs_case *c, const gsort_pairs *pairs, int on_gpu)
 			keys_right &= key_at(keys, c->key_bits, i) == c->sorted[i].key;
 		CHECK(keys_right);
 	}
-	if (pairs->keep_keys)
+	if (pairs->preserve_keys)
 	{
 		device_read(on_gpu, keys, pairs->d_keys, c->key_bytes);
 		CHECK(memcmp(keys, c->keys, c->key_bytes) == 0);
@@ -289,7 +289,7 @@ describe_round(int round, uint64_t n)
 		.begin_bit = begin_bit,
 		.end_bit = end_bit,
 		.n = n,
-		.keep_keys = round >> 1 & 1,
+		.preserve_keys = round >> 1 & 1,
 	};
 
 	return pairs;
@@ -310,7 +310,7 @@ sort_tied(rig *rig, gsort_engine engine, uint32_t n, int shape, int no_bits)
 	pairs.end_bit = pairs.key_bits;
 	if (no_bits)				/* at either end of the key */
 		pairs.begin_bit = pairs.end_bit = shape & 2 ? pairs.key_bits : 0;
-	pairs.keep_keys = shape >> 4 & 1;
+	pairs.preserve_keys = shape >> 4 & 1;
 	sort_case(rig, &pairs, KEYS_TIED, shape >> 2 & 1, shape >> 3 & 1);
 }
 

@@ -166,7 +166,7 @@ test_many_runs(rig *rig)
 static void
 test_last_alone(rig *rig)
 {
-	current_test = "a later run cut alone";
+	current_test = "a later run finished alone";
 	for (int round = 0; round < 8; round++)
 	{
 		uint32_t	rows[] = {5000, round < 6 ? 3000 : 0, 4000};
@@ -253,7 +253,7 @@ open_job(rig *rig)
 	return job;
 }
 
-/* Feeds a run of one chunk, with keys from first_key on, and cuts it. */
+/* Feeds a run of one chunk, with keys from first_key on, and finishes it. */
 static void
 feed_and_finish(rig *rig, gsort_job *job, uint64_t first_key, gsort_finish_how how)
 {

@@ -135,7 +135,7 @@ test_inexact_ties(rig *rig)
 	}
 }
 
-/* Runs with random cuts; with an inexact_mask none of them retains its keys. */
+/* Runs with random ends; with an inexact_mask none of them retains its keys. */
 static void
 test_inexact_ties_of_runs(rig *rig)
 {

@@ -6,7 +6,7 @@
  *
  * Rows of 56 bytes have one random 64-bit key, in chunks that lie ready in
  * pinned memory.  Jobs of different sizes and engines start one after another.
- * One job is thus fed while another is cut, fetched, merged or closed.  The
+ * One job is thus fed while another is finished, fetched, merged or closed.  The
  * report lists the longest call of each kind, the count, and the number of
  * calls above one millisecond.
  */
@@ -40,7 +40,7 @@ typedef enum call_kind
 } call_kind;
 
 static const char *const call_names[CALLS] = {
-	"job_open", "reservation", "append", "cut", "fetch", "next_run", "merge", "close", "poll"
+	"job_open", "reservation", "append", "finish", "fetch", "next_run", "merge", "close", "poll"
 };
 
 typedef struct call_time
@@ -74,7 +74,7 @@ typedef struct timed_job
 	job_phase	phase;
 	uint64_t	rows;
 	gsort_engine engine;
-	int			runs;			/* 1: cut SORTED; more: SORTED_RUN, then merged */
+	int			runs;			/* 1: finished SORTED; more: SORTED_RUN, then merged */
 	int			lives;
 	int			run;			/* the current run */
 	uint64_t	fed;
@@ -155,7 +155,7 @@ begin_job(timing *t, int number)
 	mine->fed = 0;
 }
 
-/* Appends one chunk, or cuts behind the last one. */
+/* Appends one chunk, or finishes behind the last one. */
 static void
 feed_job(timing *t, timed_job *mine)
 {

@@ -1,7 +1,7 @@
 /*
  * time_merge.c
  *	  Times one merge: runs of one-unit rows with one random 64-bit key, fed,
- *	  cut and left unread.
+ *	  finished and left unread.
  */
 #include "rig.h"
 

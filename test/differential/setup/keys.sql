@@ -114,7 +114,7 @@ select i, case when i % 17 > 0 then (select string_agg(md5((below(3, i, 550) * 1
 from generate_series(1, 400) i;
 vacuum analyze;
 
--- What is asked of texts under the collations of each provider, of which one is the main one.  For
+-- Queries on texts under the collations of each provider, of which one is the main one.  For
 -- \gexec, as above.
 create function keys_of_texts(main text, others text[]) returns setof text language sql stable as $$
 	select queries.* from unnest('{c_short,c_prefix,c_behind,c_wide}'::text[]) key, order_queries(key || ' collate ' || main, 'texts') queries

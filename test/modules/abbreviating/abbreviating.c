@@ -141,7 +141,7 @@ abbreviate_to_int32(Datum original, SortSupport ssup)
 	return Int32GetDatum((int32) (((Pair *) DatumGetPointer(original))->high >> 32));
 }
 
-/* What a converter may keep from value to value: an average over what it has seen. */
+/* A converter's memory from value to value: an average over the values so far. */
 static Datum
 abbreviate_and_count(Datum original, SortSupport ssup)
 {

@@ -2,7 +2,7 @@
  * hold_lock.c
  *	  Holds gpusort's shared lock in one session while others plan and execute.
  *
- * In:  a session that calls hold_gpusort_lock(file), and whoever makes that file.
+ * In:  a session that calls hold_gpusort_lock(file), and the file, which a test makes.
  * Out: the lock is held exclusively until the file is there.
  *
  *	  create function hold_gpusort_lock(file cstring) returns bool language c as '.../hold_lock';

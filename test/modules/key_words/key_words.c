@@ -7,16 +7,16 @@
  * Out: an error that names the first two values whose words break a promise of
  *	    sortkey.h; else how many of the values are inexact.
  *
- * Of all pairs: a < b implies words(a) <= words(b), a = b implies that they are
- * the same, and the same words of values that are not inexact imply a = b.
- * Each value is taken in all forms in which a tuple may hold it: with a short
- * header, a long one, compressed; they have the same words.  The same of words
- * by a dictionary of some entries, of which none is inexact, and nothing that
- * equals one.
+ * The promises hold for all pairs: a < b implies words(a) <= words(b), a = b
+ * implies the same words, and the same words of values that are not inexact
+ * imply a = b.  Each value is taken in all forms in which a tuple may hold it,
+ * with a short header, a long one, compressed, and has the same words in each.
+ * Words by a dictionary keep the same promises.  None of its entries is inexact,
+ * nor is a value that equals one.
  *
- * remembered_words goes through strings in so many rounds, and tells how many
- * of them have their words from memory then (key_memo.c): sort keys of the C
- * library are wrong by then.
+ * remembered_words takes the words of the strings in some rounds.  It returns how
+ * many strings have their words from the memo then (key_memo.c): is_remembered
+ * makes sort keys of the C library wrong.
  *
  *	  create function check_key_words(elements anyarray, typmod int, descending bool, words int, prefix bytea)
  *		  returns int language c as '.../key_words';
@@ -27,8 +27,8 @@
  *	  create function time_key_words(elements anyarray, typmod int, words int, rounds int)
  *		  returns float8 language c as '.../key_words';
  *
- * And sort support that abbreviates int8, by comparators that no type of
- * PostgreSQL's own does it with; its converters leave memory behind:
+ * Sort support that abbreviates int8, by comparators that no type of PostgreSQL's
+ * own uses for that; its converters leave memory behind:
  *
  *	  create function coarse_signed(internal) returns void language c as '.../key_words';
  *	  create function coarse_int32(internal) returns void language c as '.../key_words';
@@ -62,7 +62,7 @@ PG_FUNCTION_INFO_V1(time_key_words);
 PG_FUNCTION_INFO_V1(coarse_signed);
 PG_FUNCTION_INFO_V1(coarse_int32);
 
-/* What is under test. */
+/* The key under test. */
 typedef struct Subject
 {
 	Oid			type;

@@ -1,6 +1,6 @@
 /*
  * scan_calls.c
- *	  Counts the rows that scans of tables return to whoever calls them.
+ *	  Counts the rows that scans of tables return to their callers.
  *
  * In:  queries of sessions that see DEBUG1, which run no others inside; preloaded.
  * Out: at DEBUG1, when a query ends, the rows that its sequential and sample scans have returned.
@@ -22,7 +22,7 @@ PGDLLEXPORT void _PG_init(void);
 static ExecutorStart_hook_type prev_start = NULL;
 static ExecutorEnd_hook_type prev_end = NULL;
 
-/* Of the query that began last. */
+/* The rows of the query that began last. */
 static int	n_scans = 0;
 static struct
 {
