@@ -28,6 +28,7 @@
 
 #include <unistd.h>
 
+#include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
@@ -137,17 +138,6 @@ do_turn(void)
 		gpusort_service_sooner(next_try, BUSY_POLL_MS) : next_try;
 }
 
-/* Called before the first device call, which begins a thread. */
-static void
-prepare_device(void)
-{
-	uint32		salt = 0;
-
-	if (!pg_strong_random(&salt, sizeof(salt)))
-		salt = (uint32) GetCurrentTimestamp();
-	gsort_prepare(salt);
-}
-
 /* The worker's main function, for each service. */
 void
 gpusort_service_main(Datum arg)
@@ -158,7 +148,8 @@ gpusort_service_main(Datum arg)
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	wait_event = compat_wait_event("GpusortServiceMain");
 	begin_service(DatumGetInt32(arg));
-	prepare_device();
+	/* before the first device call, which begins a thread */
+	gsort_prepare(pg_prng_uint32(&pg_global_prng_state));
 	gpusort_service_open_device();
 	make_wait_set();
 	while (!ShutdownRequestPending)
