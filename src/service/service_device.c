@@ -322,27 +322,6 @@ time_to_look(void)
 	return gpusort_clock_ms_left(gpusort_clock_us(), next_look_us);
 }
 
-/* Returns the number of jobs that a restart of the service would fail.  The
- * requests of some may not have arrived yet. */
-static int
-jobs_that_go_on(void)
-{
-	int			n = 0;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-	{
-		const GpuSortJobSlot *slot = gpusort_service_slot(i);
-
-		if (slot->service == gpusort_service_number && slot->state != GPUSORT_JOB_FREE &&
-			slot->state != GPUSORT_JOB_REFUSED && slot->state != GPUSORT_JOB_FAILED &&
-			!gpusort_job_slot_is_left(slot))
-			n++;
-	}
-	LWLockRelease(gpusort_shared_lock());
-	return n;
-}
-
 /* One forgotten cursor keeps all new sorts native.  gpusort_progress tells
  * whose it is. */
 static void
@@ -374,14 +353,14 @@ gpusort_service_follow_settings(void)
 			publish_state(GPUSORT_SERVICE_SERVING, failures);
 		return left;
 	}
-	if (!changed && jobs_that_go_on() > 0)
+	if (!changed && gpusort_service_count_jobs(gpusort_service_number, true) > 0)
 		return -1;
 	if (now.device.n == 0)
 		publish_state(GPUSORT_SERVICE_OFF, NOT_NAMED);
 	else
 		publish_state(GPUSORT_SERVICE_STARTING, "waiting for open sorts to end");
 	/* no new ones come now */
-	open = jobs_that_go_on();
+	open = gpusort_service_count_jobs(gpusort_service_number, true);
 	if (open > 0 && changed && serves)
 		report_open_sorts(open);
 	if (open > 0)
