@@ -22,7 +22,6 @@
 #include "postgres.h"
 
 #include <pthread.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "miscadmin.h"
@@ -35,12 +34,14 @@
 
 #define CALL_PATIENCE_MS		10000
 
+/* The call takes much longer than this. */
+#define CALL_POLL_MS			10
+
 typedef struct BlockingCall
 {
 	GpuSortBlockingCall call;
 	void	   *arg;
 	int			delay_ms;		/* for tests */
-	int			ended_fd;		/* readable when the call has ended */
 } BlockingCall;
 
 static BlockingCall running;
@@ -48,69 +49,55 @@ static BlockingCall running;
 static void *
 run_call(void *arg)
 {
-	uint64		one = 1;
-
 	for (int i = 0; i < running.delay_ms; i++)
 		usleep(1000);
 	running.call(running.arg);
-	while (write(running.ended_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-		 /* again */ ;
 	return NULL;
 }
 
-/* False: no thread can be started. */
-static bool
+/* Returns 0 or an error. */
+static int
 start_thread(pthread_t *thread)
 {
 	sigset_t	all;
 	sigset_t	before;
-	bool		started;
+	int			status;
 
-	running.ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (running.ended_fd < 0)
-		return false;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	started = pthread_create(thread, NULL, run_call, NULL) == 0;
+	status = pthread_create(thread, NULL, run_call, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!started)
-		close(running.ended_fd);
-	return started;
+	return status;
 }
 
-/* Returns the milliseconds that the call may still take; -1: any. */
-static long
-patience_left(uint64 *give_up_ms)
+/* Has the process waited for longer than a call may take when it is to end? */
+static bool
+patience_is_over(void)
 {
-	uint64		now;
+	static uint64 asked_us = 0; /* to end */
 
 	if (!ShutdownRequestPending)
-		return -1;
-	now = gpusort_clock_ms();
-	if (*give_up_ms == 0)
-		*give_up_ms = now + CALL_PATIENCE_MS;
-	return now < *give_up_ms ? (long) (*give_up_ms - now) : 0;
+		return false;
+	if (asked_us == 0)
+		asked_us = gpusort_clock_us();
+	return gpusort_clock_exceeds(asked_us, gpusort_clock_us(), CALL_PATIENCE_MS);
 }
 
 /* Absorbs barriers until the call ends.  False: the call goes on, and the
  * process is to end.  Does not return if the postmaster has ended. */
 static bool
-absorb_barriers_until_end(uint32 wait_event)
+absorb_barriers_until_end(pthread_t thread, uint32 wait_event)
 {
-	uint64		give_up_ms = 0;
-	int			events = 0;
-
-	while ((events & WL_SOCKET_READABLE) == 0)
+	while (pthread_tryjoin_np(thread, NULL) != 0)
 	{
-		long		left = patience_left(&give_up_ms);
+		int			events;
 
-		if (left == 0)
+		if (patience_is_over())
 			return false;
+		events = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_POSTMASTER_DEATH,
+						   CALL_POLL_MS, wait_event);
 		if ((events & WL_POSTMASTER_DEATH) != 0)
 			_exit(1);			/* nobody waits for an answer */
-		events = WaitLatchOrSocket(MyLatch, WL_LATCH_SET | WL_SOCKET_READABLE |
-								   WL_POSTMASTER_DEATH | (left > 0 ? WL_TIMEOUT : 0),
-								   running.ended_fd, left, wait_event);
 		ResetLatch(MyLatch);
 		gpusort_heartbeat_answer(gpusort_service_number);
 		if (ProcSignalBarrierPending)
@@ -119,7 +106,6 @@ absorb_barriers_until_end(uint32 wait_event)
 	return true;
 }
 
-/* If no thread can be started, the process makes the call itself. */
 void
 gpusort_service_call(GpuSortBlockingCall call, void *arg)
 {
@@ -128,12 +114,11 @@ gpusort_service_call(GpuSortBlockingCall call, void *arg)
 	running.call = call;
 	running.arg = arg;
 	running.delay_ms = gpusort_debug_call_delay_ms;
-	if (!start_thread(&thread))
-	{
-		call(arg);
-		return;
-	}
-	if (!absorb_barriers_until_end(compat_wait_event("GpusortServiceCall")))
+	errno = start_thread(&thread);
+	if (errno != 0)
+		ereport(FATAL,
+				(errmsg("gpusort: could not start the thread that opens the device: %m")));
+	if (!absorb_barriers_until_end(thread, compat_wait_event("GpusortServiceCall")))
 	{
 		ereport(LOG,
 				(errmsg("gpusort: a call of the device does not end, the service leaves without it"),
@@ -141,8 +126,6 @@ gpusort_service_call(GpuSortBlockingCall call, void *arg)
 				 errhint("The driver may hang: look for \"NVRM: Xid\" in the kernel's log.")));
 		proc_exit(1);
 	}
-	pthread_join(thread, NULL);
-	close(running.ended_fd);
 	/* the latch may have been set for other work too */
 	SetLatch(MyLatch);
 }
