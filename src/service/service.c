@@ -143,6 +143,7 @@ void
 gpusort_service_main(Datum arg)
 {
 	uint32		wait_event;
+	bool		reloaded = true;
 
 	set_signal_handlers();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
@@ -156,7 +157,6 @@ gpusort_service_main(Datum arg)
 	{
 		WaitEvent	occurred[3];
 		long		sleep_ms;
-		bool		reloaded = false;
 
 		gpusort_heartbeat_answer(gpusort_service_number);
 		CHECK_FOR_INTERRUPTS();
@@ -170,7 +170,8 @@ gpusort_service_main(Datum arg)
 		/* last, since it may wait for the end of the last open job */
 		sleep_ms = gpusort_service_sooner(sleep_ms, gpusort_service_follow_settings());
 		if (gpusort_service_number == 0)
-			sleep_ms = gpusort_service_sooner(sleep_ms, gpusort_service_start_others(reloaded));
+			gpusort_service_start_others(reloaded);
+		reloaded = false;
 		if (sleep_ms == 0)
 			continue;
 		WaitEventSetWait(wait_set, sleep_ms, occurred, 3, wait_event);

@@ -143,10 +143,10 @@ extern void gpusort_service_take_over(void);
 
 /* --- service_others.c ----------------------------------------------------- */
 
-/* Called by the first service in each turn: starts missing services.  retry:
- * also those that could not be started before, at once.  Returns the
- * milliseconds until the next try, -1: there is none. */
-extern long gpusort_service_start_others(bool retry);
+/* Called by the first service in each turn: starts the services that another
+ * number of GPUs asks for.  look: also those that had no background worker,
+ * after a reload or a start. */
+extern void gpusort_service_start_others(bool look);
 
 /* Returns a worker for service i, for the postmaster to start. */
 extern BackgroundWorker gpusort_service_worker(int i);

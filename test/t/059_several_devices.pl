@@ -241,7 +241,7 @@ $node->stop;
 my $narrow = new_server('narrow', 'max_worker_processes = 2');
 ok($narrow->poll_query_until('postgres', q{select count(*) = 2 and bool_or(state = 'unavailable') from gpusort_devices}), 'as many as there are workers for');
 is(rows_of('state, detail', $narrow), "serving|\nunavailable|no background worker is free for it; raise max_worker_processes, which is 2", 'and the view says so');
-ok($narrow->wait_for_log(qr/LOG:  gpusort: no background worker is free for service 1\n.*DETAIL:  A new attempt follows every 5 seconds\./), 'so does the log');
+ok($narrow->wait_for_log(qr/LOG:  gpusort: no background worker is free for service 1\n.*DETAIL:  A reload makes a new attempt\./), 'so does the log');
 ok(sorts_on_device($narrow, 'select i from generate_series(1, 20000) i order by i % 1009, i'), 'the one sorts');
 # the first service is the postmaster's to start
 for my $workers (1, 0)
