@@ -41,7 +41,6 @@ int			gpusort_debug_call_delay_ms = 0;
 int			gpusort_debug_collation_fault = 0;
 int			gpusort_debug_fail_at = 0;
 int			gpusort_debug_refuse_from = 0;
-int			gpusort_debug_fail_opens = 0;
 bool		gpusort_debug_force = false;
 bool		gpusort_debug_grouping = false;
 bool		gpusort_debug_providers_off[GPUSORT_PROVIDERS] = {false};
@@ -295,12 +294,6 @@ static const struct
 		"An allocation fails as if memory were exhausted, a call as if the device were lost. "
 		"Counting begins when this is set, and when the device is opened. 0 disables this.",
 		&gpusort_debug_fail_at, 0, 0, INT_MAX, PGC_SIGHUP, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL
-	},
-	{
-		"gpusort.debug_fail_opens",
-		"Tests only: sets how many times a lost device cannot be opened.",
-		NULL,
-		&gpusort_debug_fail_opens, 0, 0, INT_MAX, PGC_SIGHUP, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL
 	},
 	{
 		"gpusort.debug_refuse_from",

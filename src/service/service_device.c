@@ -166,10 +166,7 @@ publish_state(GpuSortServiceState state, const char *detail)
 	strlcpy(service->detail, detail, sizeof(service->detail));
 	/* while the host device serves in its place, the GPU is still missing */
 	if ((state == GPUSORT_SERVICE_SERVING && opened_choice == 0) || state == GPUSORT_SERVICE_OFF)
-	{
 		service->missing_since_us = 0;
-		service->failed_opens = 0;
-	}
 	LWLockRelease(gpusort_shared_lock());
 	/* the first service may have a host device that need not serve any more */
 	if (changed && gpusort_service_number > 0)
@@ -230,29 +227,6 @@ begin_serving(void)
 	publish_state(GPUSORT_SERVICE_SERVING, failures);
 }
 
-/* For tests: must the lost device stay closed for now? */
-static bool
-stays_lost(void)
-{
-	GpuSortService *service = gpusort_service_shared();
-
-	if (service->missing_since_us == 0 || service->failed_opens >= gpusort_debug_fail_opens)
-		return false;
-	service->failed_opens++;
-	return true;
-}
-
-/* Calls gpusort_service_open.  A device counts as lost, or missing, if the
- * first choice is. */
-static gsort_device *
-open_choice(int choice, const char **reason)
-{
-	if (choice > 0 || !stays_lost())
-		return gpusort_service_open(&opened_for.device, choice, reason);
-	*reason = "gpusort.debug_fail_opens";
-	return NULL;
-}
-
 /* Opens the first device that can be opened.  False: there is none. */
 static bool
 open_a_choice(void)
@@ -262,7 +236,7 @@ open_a_choice(void)
 		const char *reason;
 		bool		is_last = opened_choice + 1 == opened_for.device.n;
 
-		gpusort_service_device = open_choice(opened_choice, &reason);
+		gpusort_service_device = gpusort_service_open(&opened_for.device, opened_choice, &reason);
 		if (gpusort_service_device != NULL)
 			return true;
 		snprintf(failures, sizeof(failures), is_last ? "%s" : "no GPU: %s", reason);
