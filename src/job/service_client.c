@@ -10,7 +10,7 @@
  *
  * A process does not run if it was halted, or hangs in a call.  A check wakes
  * the service and sets asked_ms.  The service clears asked_ms in each turn, and
- * also while a device call blocks in a thread (service_call.c).  If asked_ms is
+ * also while a device call blocks in a thread (service_open.c).  If asked_ms is
  * older than gpusort.service_timeout, the first check only sets doubted_ms, and
  * a check DOUBT_MS later marks the service unresponsive.  After a halt of the
  * whole machine the service thus has time to run.

@@ -6,7 +6,6 @@
  * service_others.c    the other services are started
  * service_device.c    the device: opened, shown to sessions, lost
  * service_open.c      opens a device, and sets its budget
- * service_call.c      a device call that blocks
  * service_watch.c     notices a device that has stopped answering
  * service_requests.c  requests of sessions and events of the device, handed to
  * service_feed.c      chunks on their way to the device, and the end of a run
@@ -191,7 +190,8 @@ extern void gpusort_service_apply_status(int job, gsort_status status);
 /* --- service_open.c ------------------------------------------------------- */
 
 /* Opens one of the devices that a service may have.  NULL: it cannot be opened,
- * and *reason, valid until the next call, tells why. */
+ * and *reason, valid until the next call, tells why.  Does not return if the
+ * process is to end and the device does not open. */
 extern gsort_device *gpusort_service_open(const GpuSortServiceDevice *device, int choice,
 										  const char **reason);
 
@@ -207,19 +207,6 @@ extern void gpusort_service_set_budget(void);
 /* With gpusort.device_memory = auto the budget is a share of the GPU's free
  * memory, whoever has the rest.  Asks again, before memory is promised. */
 extern void gpusort_service_follow_free_memory(void);
-
-/* --- service_call.c ------------------------------------------------------- */
-
-typedef void (*GpuSortBlockingCall) (void *arg);
-
-/*
- * Runs a call that may block for seconds, and returns when it has ended.  The
- * call runs in a thread of its own.  It may call the device, malloc and the
- * system, but nothing of PostgreSQL's.  Does not return if the process is to
- * end and the call does not.  Then arg stays in use until the process has
- * ended.
- */
-extern void gpusort_service_call(GpuSortBlockingCall call, void *arg);
 
 /* --- service_watch.c ------------------------------------------------------ */
 
