@@ -124,11 +124,11 @@ do_turn(void)
 	bool		more;
 	long		next_try;
 
-	more = gpusort_service_handle_requests();
-	more |= gpusort_service_handle_events();
+	more = gpusort_service_handle_events();
+	gpusort_service_watch_device();
+	more |= gpusort_service_handle_requests();
 	gpusort_service_ask_again();
 	next_try = gpusort_service_serve_waiting_jobs();
-	gpusort_service_watch_device();
 	gpusort_service_publish_info();
 	gpusort_service_publish_reservations();
 	service->longest_turn_us = Max(service->longest_turn_us, gpusort_clock_us() - begin_us);

@@ -212,16 +212,18 @@ extern void gpusort_service_follow_free_memory(void);
 
 /* Notes that the device has taken an operation of a job, whose end an event
  * will report. */
-extern void gpusort_service_operation_began(int job);
+static inline void
+gpusort_service_operation_began(int job)
+{
+	gpusort_service_jobs[job].operations++;
+}
 
 /* Notes that the event has come. */
 extern void gpusort_service_operation_ended(int job);
 
-/* Forgets the operations of a job that is closed, since no more events come. */
-extern void gpusort_service_forget_operations(GpuSortServiceJob *mine);
-
-/* Does not return if the device has ended nothing for gpusort.device_timeout
- * although it has operations in progress. */
+/* Called after the events of a turn, before it begins operations.  Does not
+ * return if the device has ended nothing for gpusort.device_timeout although it
+ * has operations in progress. */
 extern void gpusort_service_watch_device(void);
 
 /* --- service_requests.c --------------------------------------------------- */
