@@ -191,13 +191,9 @@ arm_test_failure(void)
 {
 	if (gpusort_service_device == NULL)
 		return;
-	if (gpusort_debug_refuse_from > 0)
-		gsort_set_fail_at(gpusort_service_device, gpusort_debug_refuse_from,
-						  GSORT_FAIL_ALLOCATIONS | GSORT_FAIL_LAUNCHES | GSORT_FAIL_TRANSFERS |
-						  GSORT_FAIL_LATER_TOO);
-	else
-		gsort_set_fail_at(gpusort_service_device, gpusort_debug_fail_at, GSORT_FAIL_ALLOCATIONS |
-						  GSORT_FAIL_CALLS | GSORT_FAIL_LAUNCHES | GSORT_FAIL_TRANSFERS);
+	gsort_set_fail_at(gpusort_service_device, abs(gpusort_debug_fail_at),
+					  GSORT_FAIL_ALLOCATIONS | GSORT_FAIL_LAUNCHES | GSORT_FAIL_TRANSFERS |
+					  (gpusort_debug_fail_at < 0 ? GSORT_FAIL_LATER_TOO : GSORT_FAIL_CALLS));
 }
 
 static void
@@ -352,11 +348,10 @@ void
 gpusort_service_reload_settings(void)
 {
 	int			fail_at = gpusort_debug_fail_at;
-	int			refuse_from = gpusort_debug_refuse_from;
 
 	ProcessConfigFile(PGC_SIGHUP);
 	gpusort_service_set_budget();
-	if (gpusort_debug_fail_at != fail_at || gpusort_debug_refuse_from != refuse_from)
+	if (gpusort_debug_fail_at != fail_at)
 		arm_test_failure();
 	to_look_anew = true;
 }
