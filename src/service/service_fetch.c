@@ -52,23 +52,14 @@ gpusort_service_fetch_blocks(int job)
 	}
 }
 
-/* Returns the first block that ends behind row. */
-static uint64
-block_of_row(const gsort_block *blocks, uint64 n, uint64 row)
+/* For bsearch: is the row before the block, in it, or behind it? */
+static int
+compare_with_block(const void *row, const void *block)
 {
-	uint64		low = 0;
-	uint64		high = n;
+	const gsort_block *other = block;
+	uint64		number = *(const uint64 *) row;
 
-	while (low < high)
-	{
-		uint64		middle = low + (high - low) / 2;
-
-		if (blocks[middle].first_row + blocks[middle].rows > row)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return number < other->first_row ? -1 : number >= other->first_row + other->rows;
 }
 
 /* Notes in the buffer which block it is for. */
@@ -76,18 +67,20 @@ static gsort_status
 find_block(int job, GpuSortBuffer *buffer)
 {
 	const gsort_block *blocks;
+	const gsort_block *block = NULL;
 	uint64		n;
-	uint64		number = buffer->block_number;
 	gsort_status status = gsort_job_blocks(gpusort_service_jobs[job].job, &blocks, &n);
 
 	if (status != GSORT_OK)
 		return status;
 	if (buffer->by_row)
-		number = block_of_row(blocks, n, number);
-	if (number >= n)
+		block = bsearch(&buffer->block_number, blocks, n, sizeof(gsort_block), compare_with_block);
+	else if (buffer->block_number < n)
+		block = &blocks[buffer->block_number];
+	if (block == NULL)
 		return GSORT_BAD_ARG;
-	buffer->block = blocks[number];
-	buffer->block_number = number;
+	buffer->block = *block;
+	buffer->block_number = block - blocks;
 	return GSORT_OK;
 }
 
