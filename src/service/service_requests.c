@@ -29,17 +29,56 @@ handle_next_run(int job)
 		gpusort_service_operation_began(job);
 }
 
+/* Reports the rows and blocks of a complete directory to the owner, who looks
+ * at them when the job is READY. */
+static gsort_status
+publish_directory(int job, gsort_job_stats *stats)
+{
+	GpuSortJobSlot *slot = gpusort_service_slot(job);
+	const gsort_block *blocks;
+	uint64		n;
+	gsort_status status = gsort_job_blocks(gpusort_service_jobs[job].job, &blocks, &n);
+
+	if (status != GSORT_OK)
+		return status;
+	*stats = gpusort_service_stats(&gpusort_service_jobs[job]);
+	slot->blocks = n;
+	slot->stats = *stats;
+	slot->last_read_us = gpusort_clock_us();
+	return GSORT_OK;
+}
+
+/* A job that cannot be merged goes back to FEEDING, which tells its leader
+ * so. */
+static void
+end_merge(int job, gsort_status status)
+{
+	gsort_job_stats stats;
+
+	if (status == GSORT_DEVICE_LOST)
+		gpusort_service_lose_device();
+	if (gpusort_service_jobs[job].closing)
+		return;
+	if (status == GSORT_OK)
+		status = publish_directory(job, &stats);
+	if (status != GSORT_OK)
+	{
+		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING);
+		return;
+	}
+	pg_atomic_fetch_add_u64(&gpusort_shared->counters.sort_us, (uint64) (stats.merge_ms * 1000));
+	gpusort_service_set_job_state(job, GPUSORT_JOB_READY);
+}
+
 static void
 handle_merge(int job)
 {
 	gsort_status status = gsort_job_merge(gpusort_service_jobs[job].job);
 
-	if (status == GSORT_UNSUPPORTED || status == GSORT_NOMEM)
-		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING);
-	else
-		gpusort_service_apply_status(job, status);
 	if (status == GSORT_OK)
 		gpusort_service_operation_began(job);
+	else
+		end_merge(job, status);
 }
 
 /* A job that is not on the device is freed at once.  One that its owner has
@@ -180,25 +219,6 @@ gpusort_service_handle_requests(void)
 
 /* --- events --------------------------------------------------------------- */
 
-/* Reports the rows and blocks of a complete directory to the owner, who looks
- * at them when the job is READY. */
-static gsort_status
-publish_directory(int job, gsort_job_stats *stats)
-{
-	GpuSortJobSlot *slot = gpusort_service_slot(job);
-	const gsort_block *blocks;
-	uint64		n;
-	gsort_status status = gsort_job_blocks(gpusort_service_jobs[job].job, &blocks, &n);
-
-	if (status != GSORT_OK)
-		return status;
-	*stats = gpusort_service_stats(&gpusort_service_jobs[job]);
-	slot->blocks = n;
-	slot->stats = *stats;
-	slot->last_read_us = gpusort_clock_us();
-	return GSORT_OK;
-}
-
 /* The counters are those of the view gpusort_stats. */
 static void
 handle_finish_event(int job, gsort_status status)
@@ -251,26 +271,6 @@ handle_run_begun_event(int job)
 	gpusort_service_feed_chunks(job);
 }
 
-/* A job that cannot be merged goes back to FEEDING, which tells its leader
- * so. */
-static void
-handle_merged_event(int job, gsort_status status)
-{
-	gsort_job_stats stats;
-
-	if (gpusort_service_jobs[job].closing)
-		return;
-	if (status == GSORT_OK)
-		status = publish_directory(job, &stats);
-	if (status != GSORT_OK)
-	{
-		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING);
-		return;
-	}
-	pg_atomic_fetch_add_u64(&gpusort_shared->counters.sort_us, (uint64) (stats.merge_ms * 1000));
-	gpusort_service_set_job_state(job, GPUSORT_JOB_READY);
-}
-
 /* Each event ends one operation. */
 static void
 handle_event(const gsort_event *event)
@@ -300,9 +300,7 @@ handle_event(const gsort_event *event)
 			handle_run_begun_event(job);
 			break;
 		case GSORT_EVENT_MERGED:
-			if (event->status == GSORT_DEVICE_LOST)
-				gpusort_service_lose_device();
-			handle_merged_event(job, event->status);
+			end_merge(job, event->status);
 			break;
 	}
 }
