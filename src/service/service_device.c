@@ -50,9 +50,9 @@ typedef struct OpenSettings
 
 static OpenSettings opened_for; /* when the device was opened */
 static int	opened_choice;		/* number of the device that serves, among these */
-/* A reload asks for a look for a device that is missing. */
-static bool to_look_anew = false;
-static uint64 next_look_us = 0; /* when to look for a lost device */
+/* when to look for a lost device; 0: at once, for any missing device, as a
+ * reload asks */
+static uint64 next_look_us = 0;
 /* why the first device does not serve */
 static char failures[sizeof(((GpuSortService *) NULL)->detail)];
 
@@ -281,13 +281,11 @@ time_to_look(void)
 {
 	const GpuSortService *service = gpusort_service_shared();
 
-	if (to_look_anew &&
-		(service->missing_since_us != 0 || service->state == GPUSORT_SERVICE_UNAVAILABLE))
-		return 0;
-	if (service->missing_since_us == 0)
+	if (service->missing_since_us == 0 &&
+		!(next_look_us == 0 && service->state == GPUSORT_SERVICE_UNAVAILABLE))
 		return -1;
 	/* sorts need the host device while no GPU serves */
-	if (gpusort_service_device != NULL && gpusort_server_state()->kind == GSORT_KIND_HOST)
+	if (next_look_us != 0 && gpusort_service_device != NULL && gpusort_server_state()->kind == GSORT_KIND_HOST)
 		return -1;
 	return gpusort_clock_ms_left(gpusort_clock_us(), next_look_us);
 }
@@ -353,5 +351,5 @@ gpusort_service_reload_settings(void)
 	gpusort_service_set_budget();
 	if (gpusort_debug_fail_at != fail_at)
 		arm_test_failure();
-	to_look_anew = true;
+	next_look_us = 0;
 }
