@@ -285,21 +285,10 @@ time_to_look(void)
 		!(next_look_us == 0 && service->state == GPUSORT_SERVICE_UNAVAILABLE))
 		return -1;
 	/* sorts need the host device while no GPU serves */
-	if (next_look_us != 0 && gpusort_service_device != NULL && gpusort_server_state()->kind == GSORT_KIND_HOST)
+	if (next_look_us != 0 && gpusort_service_device != NULL &&
+		gpusort_server_state()->kind == GSORT_KIND_HOST)
 		return -1;
 	return gpusort_clock_ms_left(gpusort_clock_us(), next_look_us);
-}
-
-/* One forgotten cursor keeps all new sorts native.  gpusort_progress tells
- * whose it is. */
-static void
-report_open_sorts(int open)
-{
-	ereport(LOG,
-			(errmsg("gpusort: the new settings wait for %d open sorts to end, new sorts are left to PostgreSQL",
-					open),
-			 errhint("The view gpusort_progress lists the open sorts of service %d and their processes.  A cursor keeps its sort open until the cursor is closed.",
-					 gpusort_service_number)));
 }
 
 /* A session may hold a failed sort for as long as it likes.  A look that is due
@@ -329,8 +318,13 @@ gpusort_service_follow_settings(void)
 		publish_state(GPUSORT_SERVICE_STARTING, "waiting for open sorts to end");
 	/* no new ones come now */
 	open = gpusort_service_count_jobs(gpusort_service_number, true);
+	/* one forgotten cursor keeps all new sorts native */
 	if (open > 0 && changed && serves)
-		report_open_sorts(open);
+		ereport(LOG,
+				(errmsg("gpusort: the new settings wait for %d open sorts to end, new sorts are left to PostgreSQL",
+						open),
+				 errhint("The view gpusort_progress lists the open sorts of service %d and their processes.  A cursor keeps its sort open until the cursor is closed.",
+						 gpusort_service_number)));
 	if (open > 0)
 		return -1;
 	if (!changed)

@@ -10,7 +10,6 @@
  * service_requests.c  requests of sessions and events of the device, handed to
  * service_feed.c      chunks on their way to the device, and the end of a run
  * service_reservations.c    jobs that open, their buffers and device memory
- * service_fetch.c     blocks of sorted rows on their way to sessions
  * service_jobs.c      the service's side of the job slots: answers to sessions
  *
  * A job is named by the number of its slot everywhere.  Nothing here may be
@@ -264,15 +263,5 @@ extern gsort_status gpusort_service_reserve(int job, uint64 rows, uint64 row_byt
 
 /* Shows the device memory of each job in its slot. */
 extern void gpusort_service_publish_reservations(void);
-
-/* --- service_fetch.c ------------------------------------------------------ */
-
-extern void gpusort_service_handle_fetch(int job, int buffer);
-
-/* Asks the device for the waiting blocks. */
-extern void gpusort_service_fetch_blocks(int job);
-
-/* Handles a block that has come, or cannot come. */
-extern void gpusort_service_handle_fetched(int job, int buffer, gsort_status status);
 
 #endif							/* GPUSORT_SERVICE_INTERNAL_H */
