@@ -161,7 +161,6 @@ open_job(int job)
 
 	if (mine->job != NULL)
 		return GSORT_OK;
-	gpusort_service_follow_free_memory();
 	options.struct_bytes = sizeof(options);
 	options.block_bytes = GPUSORT_BUFFER_BYTES;
 	options.tag = job;
