@@ -64,13 +64,10 @@ make_slots(GpuSortState *state, EState *estate)
 	spec->native = spec->result;
 	if (ops != &TTSOpsMinimalTuple)
 		spec->native = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc, &TTSOpsMinimalTuple);
-	/* single values are sorted as such, and readers may know the kind of their
-	 * slots */
-	spec->native_goes_out = spec->native == spec->result || state->format.natts > 1;
 	ps->ps_ResultTupleSlot = spec->result;
 	ps->resultops = ops;
 	ps->resultopsset = true;
-	ps->resultopsfixed = spec->native == spec->result || !spec->native_goes_out;
+	ps->resultopsfixed = true;
 }
 
 /* Do workers below sort too?  They hold device memory until this process has
