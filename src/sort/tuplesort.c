@@ -130,7 +130,7 @@ begin_packing(GpuSortTuplesort *sort)
 	sort->n_encodings = spec->grouping ? 0 :
 		gpusort_choose_encodings(sort->array, sort->slots.array_row, spec, sort->expected_rows,
 								 sort->encodings, &pays);
-	/* a setting has taken the first key's words */
+	/* a setting, or distrust, has taken the first key's words */
 	if (sort->n_encodings == 0 && !spec->grouping)
 		return GPUSORT_NATIVE_COLLATION;
 	if (!pays)
