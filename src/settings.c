@@ -40,8 +40,6 @@ int			gpusort_buffer_memory_mb = 0;
 int			gpusort_debug_call_delay_ms = 0;
 int			gpusort_debug_collation_fault = 0;
 int			gpusort_debug_fail_at = 0;
-int			gpusort_debug_refuse_from = 0;
-int			gpusort_debug_fail_opens = 0;
 bool		gpusort_debug_force = false;
 bool		gpusort_debug_grouping = false;
 bool		gpusort_debug_providers_off[GPUSORT_PROVIDERS] = {false};
@@ -293,20 +291,10 @@ static const struct
 		"gpusort.debug_fail_at",
 		"Tests only: sets the device call or allocation that fails, counted from 1.",
 		"An allocation fails as if memory were exhausted, a call as if the device were lost. "
+		"From a negative number on, all allocations fail, and no call. "
 		"Counting begins when this is set, and when the device is opened. 0 disables this.",
-		&gpusort_debug_fail_at, 0, 0, INT_MAX, PGC_SIGHUP, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL
-	},
-	{
-		"gpusort.debug_fail_opens",
-		"Tests only: sets how many times a lost device cannot be opened.",
-		NULL,
-		&gpusort_debug_fail_opens, 0, 0, INT_MAX, PGC_SIGHUP, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL
-	},
-	{
-		"gpusort.debug_refuse_from",
-		"Tests only: sets the device allocation from which on all allocations fail.",
-		"It precedes gpusort.debug_fail_at, and counts in the same way. 0 disables this.",
-		&gpusort_debug_refuse_from, 0, 0, INT_MAX, PGC_SIGHUP, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL
+		&gpusort_debug_fail_at, 0, -INT_MAX, INT_MAX, PGC_SIGHUP,
+		GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL
 	},
 	{
 		"gpusort.device_timeout",

@@ -44,8 +44,6 @@ extern int	gpusort_buffer_memory_mb;
 extern int	gpusort_debug_call_delay_ms;	/* only the service's copy counts */
 extern int	gpusort_debug_collation_fault;
 extern int	gpusort_debug_fail_at;	/* only the service's copy counts */
-extern int	gpusort_debug_refuse_from;	/* the same */
-extern int	gpusort_debug_fail_opens;	/* only the service's copy counts */
 extern bool gpusort_debug_force;
 extern bool gpusort_debug_grouping;
 extern bool gpusort_debug_providers_off[GPUSORT_PROVIDERS];

@@ -23,7 +23,6 @@
 #include "executor/page_drain.h"
 #include "job/server_state.h"
 #include "job/stats.h"
-#include "keys/collation_keys.h"
 #include "keys/key_text.h"
 #include "plan/aggregates.h"
 #include "plan/plan_info.h"
@@ -64,13 +63,10 @@ make_slots(GpuSortState *state, EState *estate)
 	spec->native = spec->result;
 	if (ops != &TTSOpsMinimalTuple)
 		spec->native = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc, &TTSOpsMinimalTuple);
-	/* single values are sorted as such, and readers may know the kind of their
-	 * slots */
-	spec->native_goes_out = spec->native == spec->result || state->format.natts > 1;
 	ps->ps_ResultTupleSlot = spec->result;
 	ps->resultops = ops;
 	ps->resultopsset = true;
-	ps->resultopsfixed = spec->native == spec->result || !spec->native_goes_out;
+	ps->resultopsfixed = true;
 }
 
 /* Do workers below sort too?  They hold device memory until this process has
@@ -146,31 +142,13 @@ GpuSortEnd(CustomScanState *node)
 
 /* --- sorting -------------------------------------------------------------- */
 
-/* Does a key have words from sort keys that must not be used, or no longer? */
-static bool
-collation_is_out(const GpuSortState *state)
-{
-	for (int i = 0; i < state->info.n_keys; i++)
-	{
-		Oid			collation = state->info.order.collations[i];
-
-		if (gpusort_collation_kind(collation) == GPUSORT_COLLATION_LIBC &&
-			(gpusort_libc_collations == GPUSORT_LIBC_COLLATIONS_OFF ||
-			 gpusort_collation_is_distrusted(collation)))
-			return true;
-	}
-	return false;
-}
-
 /* Returns the reason why the device cannot serve this execution.  The plan may
  * be old. */
 static GpuSortNativeReason
-reason_to_be_native(const GpuSortState *state)
+reason_to_be_native(void)
 {
 	if (!gpusort_enabled)
 		return GPUSORT_NATIVE_DISABLED;
-	if (collation_is_out(state))
-		return GPUSORT_NATIVE_COLLATION;
 	if (!gpusort_server_state()->serves)
 		return GPUSORT_NATIVE_NO_DEVICE;
 	return GPUSORT_NATIVE_NONE;
@@ -249,7 +227,7 @@ sort_rows(GpuSortState *state)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	ScanDirection direction = estate->es_direction;
-	GpuSortNativeReason reason = reason_to_be_native(state);
+	GpuSortNativeReason reason = reason_to_be_native();
 
 	if (state->sort != NULL && reason != GPUSORT_NATIVE_NONE)
 		drop_sort(state);

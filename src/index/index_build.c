@@ -131,7 +131,6 @@ make_spec(IndexBuild *build, TupleDesc row_desc, int n_keys)
 	spec->format = &build->format;
 	spec->result = MakeSingleTupleTableSlot(row_desc, &TTSOpsMinimalTuple);
 	spec->native = spec->result;
-	spec->native_goes_out = true;
 	spec->workers = -1;
 	spec->row_width = sizeof(int64) + gpusort_index_expected_width(build->index_desc);
 	spec->packed_bytes = MAXALIGN(spec->row_width + SizeofMinimalTupleHeader);

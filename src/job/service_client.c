@@ -10,7 +10,7 @@
  *
  * A process does not run if it was halted, or hangs in a call.  A check wakes
  * the service and sets asked_ms.  The service clears asked_ms in each turn, and
- * also while a device call blocks in a thread (service_call.c).  If asked_ms is
+ * also while a device call blocks in a thread (service_open.c).  If asked_ms is
  * older than gpusort.service_timeout, the first check only sets doubted_ms, and
  * a check DOUBT_MS later marks the service unresponsive.  After a halt of the
  * whole machine the service thus has time to run.
@@ -49,15 +49,20 @@ free_memory(const GpuSortService *service)
 }
 
 int
-gpusort_service_count_jobs(int number)
+gpusort_service_count_jobs(int number, bool that_go_on)
 {
 	int			n = 0;
 
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-		if (gpusort_shared->jobs[i].service == number &&
-			gpusort_shared->jobs[i].state != GPUSORT_JOB_FREE &&
-			gpusort_shared->jobs[i].state != GPUSORT_JOB_RELEASED)
+	{
+		const GpuSortJobSlot *slot = &gpusort_shared->jobs[i];
+
+		if (slot->service == number && slot->state != GPUSORT_JOB_FREE &&
+			slot->state != GPUSORT_JOB_RELEASED &&
+			!(that_go_on && (gpusort_job_slot_is_left(slot) || slot->state == GPUSORT_JOB_REFUSED ||
+							 slot->state == GPUSORT_JOB_FAILED)))
 			n++;
+	}
 	return n;
 }
 
@@ -71,8 +76,8 @@ is_better(int number, int than_number, uint64 bytes)
 	const GpuSortService *than = &gpusort_shared->services[than_number];
 	uint64		mine = free_memory(service);
 	uint64		others = free_memory(than);
-	int			my_jobs = gpusort_service_count_jobs(number);
-	int			other_jobs = gpusort_service_count_jobs(than_number);
+	int			my_jobs = gpusort_service_count_jobs(number, false);
+	int			other_jobs = gpusort_service_count_jobs(than_number, false);
 
 	if (service->info.kind != than->info.kind)
 		return service->info.kind == GSORT_KIND_CUDA;

@@ -15,9 +15,9 @@
  * with much room.  -1: none serves.  Requires the lock. */
 extern int	gpusort_service_for_new_job(uint64 bytes);
 
-/* Returns the number of jobs that hold or want something of a service.
- * Requires the lock. */
-extern int	gpusort_service_count_jobs(int service);
+/* Returns the number of jobs that hold or want something of a service, or only
+ * that the service's end would fail.  They may come and go without the lock. */
+extern int	gpusort_service_count_jobs(int service, bool that_go_on);
 
 /* Makes the service begin a turn. */
 extern void gpusort_wake_service(int service);

@@ -190,7 +190,6 @@ typedef struct GpuSortService
 	/* clock.h: when it lost the device that it had served; 0: none is
 	 * missing */
 	uint64		missing_since_us;
-	int			failed_opens;	/* caused by gpusort.debug_fail_opens since then */
 
 	/* whether its process runs, for service_client.c; the service clears
 	 * asked_ms without the lock */

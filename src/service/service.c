@@ -28,6 +28,7 @@
 
 #include <unistd.h>
 
+#include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
@@ -123,11 +124,11 @@ do_turn(void)
 	bool		more;
 	long		next_try;
 
-	more = gpusort_service_handle_requests();
-	more |= gpusort_service_handle_events();
+	more = gpusort_service_handle_events();
+	gpusort_service_watch_device();
+	more |= gpusort_service_handle_requests();
 	gpusort_service_ask_again();
 	next_try = gpusort_service_serve_waiting_jobs();
-	gpusort_service_watch_device();
 	gpusort_service_publish_info();
 	gpusort_service_publish_reservations();
 	service->longest_turn_us = Max(service->longest_turn_us, gpusort_clock_us() - begin_us);
@@ -137,35 +138,25 @@ do_turn(void)
 		gpusort_service_sooner(next_try, BUSY_POLL_MS) : next_try;
 }
 
-/* Called before the first device call, which begins a thread. */
-static void
-prepare_device(void)
-{
-	uint32		salt = 0;
-
-	if (!pg_strong_random(&salt, sizeof(salt)))
-		salt = (uint32) GetCurrentTimestamp();
-	gsort_prepare(salt);
-}
-
 /* The worker's main function, for each service. */
 void
 gpusort_service_main(Datum arg)
 {
 	uint32		wait_event;
+	bool		reloaded = true;
 
 	set_signal_handlers();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	wait_event = compat_wait_event("GpusortServiceMain");
 	begin_service(DatumGetInt32(arg));
-	prepare_device();
+	/* before the first device call, which begins a thread */
+	gsort_prepare(pg_prng_uint32(&pg_global_prng_state));
 	gpusort_service_open_device();
 	make_wait_set();
 	while (!ShutdownRequestPending)
 	{
 		WaitEvent	occurred[3];
 		long		sleep_ms;
-		bool		reloaded = false;
 
 		gpusort_heartbeat_answer(gpusort_service_number);
 		CHECK_FOR_INTERRUPTS();
@@ -179,7 +170,8 @@ gpusort_service_main(Datum arg)
 		/* last, since it may wait for the end of the last open job */
 		sleep_ms = gpusort_service_sooner(sleep_ms, gpusort_service_follow_settings());
 		if (gpusort_service_number == 0)
-			sleep_ms = gpusort_service_sooner(sleep_ms, gpusort_service_start_others(reloaded));
+			gpusort_service_start_others(reloaded);
+		reloaded = false;
 		if (sleep_ms == 0)
 			continue;
 		WaitEventSetWait(wait_set, sleep_ms, occurred, 3, wait_event);

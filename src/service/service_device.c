@@ -50,9 +50,9 @@ typedef struct OpenSettings
 
 static OpenSettings opened_for; /* when the device was opened */
 static int	opened_choice;		/* number of the device that serves, among these */
-/* A reload asks for a look for a device that is missing. */
-static bool to_look_anew = false;
-static uint64 next_look_us = 0; /* when to look for a lost device */
+/* when to look for a lost device; 0: at once, for any missing device, as a
+ * reload asks */
+static uint64 next_look_us = 0;
 /* why the first device does not serve */
 static char failures[sizeof(((GpuSortService *) NULL)->detail)];
 
@@ -166,10 +166,7 @@ publish_state(GpuSortServiceState state, const char *detail)
 	strlcpy(service->detail, detail, sizeof(service->detail));
 	/* while the host device serves in its place, the GPU is still missing */
 	if ((state == GPUSORT_SERVICE_SERVING && opened_choice == 0) || state == GPUSORT_SERVICE_OFF)
-	{
 		service->missing_since_us = 0;
-		service->failed_opens = 0;
-	}
 	LWLockRelease(gpusort_shared_lock());
 	/* the first service may have a host device that need not serve any more */
 	if (changed && gpusort_service_number > 0)
@@ -194,13 +191,9 @@ arm_test_failure(void)
 {
 	if (gpusort_service_device == NULL)
 		return;
-	if (gpusort_debug_refuse_from > 0)
-		gsort_set_fail_at(gpusort_service_device, gpusort_debug_refuse_from,
-						  GSORT_FAIL_ALLOCATIONS | GSORT_FAIL_LAUNCHES | GSORT_FAIL_TRANSFERS |
-						  GSORT_FAIL_LATER_TOO);
-	else
-		gsort_set_fail_at(gpusort_service_device, gpusort_debug_fail_at, GSORT_FAIL_ALLOCATIONS |
-						  GSORT_FAIL_CALLS | GSORT_FAIL_LAUNCHES | GSORT_FAIL_TRANSFERS);
+	gsort_set_fail_at(gpusort_service_device, abs(gpusort_debug_fail_at),
+					  GSORT_FAIL_ALLOCATIONS | GSORT_FAIL_LAUNCHES | GSORT_FAIL_TRANSFERS |
+					  (gpusort_debug_fail_at < 0 ? GSORT_FAIL_LATER_TOO : GSORT_FAIL_CALLS));
 }
 
 /* Logs why there is no device, and shows it to sessions. */
@@ -231,29 +224,6 @@ begin_serving(void)
 	publish_state(GPUSORT_SERVICE_SERVING, failures);
 }
 
-/* For tests: must the lost device stay closed for now? */
-static bool
-stays_lost(void)
-{
-	GpuSortService *service = gpusort_service_shared();
-
-	if (service->missing_since_us == 0 || service->failed_opens >= gpusort_debug_fail_opens)
-		return false;
-	service->failed_opens++;
-	return true;
-}
-
-/* Calls gpusort_service_open.  A device counts as lost, or missing, if the
- * first choice is. */
-static gsort_device *
-open_choice(int choice, const char **reason)
-{
-	if (choice > 0 || !stays_lost())
-		return gpusort_service_open(&opened_for.device, choice, reason);
-	*reason = "gpusort.debug_fail_opens";
-	return NULL;
-}
-
 /* Opens the first device that can be opened.  False: there is none. */
 static bool
 open_a_choice(void)
@@ -263,7 +233,7 @@ open_a_choice(void)
 		const char *reason;
 		bool		is_last = opened_choice + 1 == opened_for.device.n;
 
-		gpusort_service_device = open_choice(opened_choice, &reason);
+		gpusort_service_device = gpusort_service_open(&opened_for.device, opened_choice, &reason);
 		if (gpusort_service_device != NULL)
 			return true;
 		snprintf(failures, sizeof(failures), is_last ? "%s" : "no GPU: %s", reason);
@@ -311,48 +281,14 @@ time_to_look(void)
 {
 	const GpuSortService *service = gpusort_service_shared();
 
-	if (to_look_anew &&
-		(service->missing_since_us != 0 || service->state == GPUSORT_SERVICE_UNAVAILABLE))
-		return 0;
-	if (service->missing_since_us == 0)
+	if (service->missing_since_us == 0 &&
+		!(next_look_us == 0 && service->state == GPUSORT_SERVICE_UNAVAILABLE))
 		return -1;
 	/* sorts need the host device while no GPU serves */
-	if (gpusort_service_device != NULL && gpusort_server_state()->kind == GSORT_KIND_HOST)
+	if (next_look_us != 0 && gpusort_service_device != NULL &&
+		gpusort_server_state()->kind == GSORT_KIND_HOST)
 		return -1;
 	return gpusort_clock_ms_left(gpusort_clock_us(), next_look_us);
-}
-
-/* Returns the number of jobs that a restart of the service would fail.  The
- * requests of some may not have arrived yet. */
-static int
-jobs_that_go_on(void)
-{
-	int			n = 0;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-	{
-		const GpuSortJobSlot *slot = gpusort_service_slot(i);
-
-		if (slot->service == gpusort_service_number && slot->state != GPUSORT_JOB_FREE &&
-			slot->state != GPUSORT_JOB_REFUSED && slot->state != GPUSORT_JOB_FAILED &&
-			!gpusort_job_slot_is_left(slot))
-			n++;
-	}
-	LWLockRelease(gpusort_shared_lock());
-	return n;
-}
-
-/* One forgotten cursor keeps all new sorts native.  gpusort_progress tells
- * whose it is. */
-static void
-report_open_sorts(int open)
-{
-	ereport(LOG,
-			(errmsg("gpusort: the new settings wait for %d open sorts to end, new sorts are left to PostgreSQL",
-					open),
-			 errhint("The view gpusort_progress lists the open sorts of service %d and their processes.  A cursor keeps its sort open until the cursor is closed.",
-					 gpusort_service_number)));
 }
 
 /* A session may hold a failed sort for as long as it likes.  A look that is due
@@ -374,16 +310,21 @@ gpusort_service_follow_settings(void)
 			publish_state(GPUSORT_SERVICE_SERVING, failures);
 		return left;
 	}
-	if (!changed && jobs_that_go_on() > 0)
+	if (!changed && gpusort_service_count_jobs(gpusort_service_number, true) > 0)
 		return -1;
 	if (now.device.n == 0)
 		publish_state(GPUSORT_SERVICE_OFF, NOT_NAMED);
 	else
 		publish_state(GPUSORT_SERVICE_STARTING, "waiting for open sorts to end");
 	/* no new ones come now */
-	open = jobs_that_go_on();
+	open = gpusort_service_count_jobs(gpusort_service_number, true);
+	/* one forgotten cursor keeps all new sorts native */
 	if (open > 0 && changed && serves)
-		report_open_sorts(open);
+		ereport(LOG,
+				(errmsg("gpusort: the new settings wait for %d open sorts to end, new sorts are left to PostgreSQL",
+						open),
+				 errhint("The view gpusort_progress lists the open sorts of service %d and their processes.  A cursor keeps its sort open until the cursor is closed.",
+						 gpusort_service_number)));
 	if (open > 0)
 		return -1;
 	if (!changed)
@@ -399,11 +340,10 @@ void
 gpusort_service_reload_settings(void)
 {
 	int			fail_at = gpusort_debug_fail_at;
-	int			refuse_from = gpusort_debug_refuse_from;
 
 	ProcessConfigFile(PGC_SIGHUP);
 	gpusort_service_set_budget();
-	if (gpusort_debug_fail_at != fail_at || gpusort_debug_refuse_from != refuse_from)
+	if (gpusort_debug_fail_at != fail_at)
 		arm_test_failure();
-	to_look_anew = true;
+	next_look_us = 0;
 }

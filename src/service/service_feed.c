@@ -203,20 +203,20 @@ gpusort_service_handle_append(int job, int buffer)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	GpuSortJobState state = gpusort_service_slot(job)->state;
-	GpuSortChunkHeader header;
-	gsort_chunk chunk;
+	const GpuSortChunkHeader *header =
+		(const GpuSortChunkHeader *) gpusort_buffer_memory(buffer);
 
 	/* the owner may have asked for the finish already, or be spilling */
 	if (!(mine->full || state == GPUSORT_JOB_FEEDING || state == GPUSORT_JOB_FINISHING) ||
-		!is_open(job) || !chunk_in_buffer(job, buffer, &header, &chunk))
+		!is_open(job))
 		gpusort_service_return_buffer(buffer, GPUSORT_BUFFER_IDLE);
-	else if (mine->full && begins_long_row(&header))
+	else if (mine->full && begins_long_row(header))
 		gpusort_service_return_buffer(buffer, GPUSORT_BUFFER_REFUSED);
 	else
 	{
 		/* the rest of a row that the device has begun to take; the device
 		 * refuses any other chunk as bad data */
-		gpusort_service_queue(chunk.rows == 0 ? &mine->rests : &mine->chunks, buffer);
+		gpusort_service_queue(header->rows == 0 ? &mine->rests : &mine->chunks, buffer);
 		/* otherwise the device has refused an earlier chunk */
 		if (next_chunks(mine)->first == buffer)
 			gpusort_service_feed_chunks(job);

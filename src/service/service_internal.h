@@ -6,12 +6,10 @@
  * service_others.c    the other services are started
  * service_device.c    the device: opened, shown to sessions, lost
  * service_open.c      opens a device, and sets its budget
- * service_call.c      a device call that blocks
  * service_watch.c     notices a device that has stopped answering
  * service_requests.c  requests of sessions and events of the device, handed to
  * service_feed.c      chunks on their way to the device, and the end of a run
  * service_reservations.c    jobs that open, their buffers and device memory
- * service_fetch.c     blocks of sorted rows on their way to sessions
  * service_jobs.c      the service's side of the job slots: answers to sessions
  *
  * A job is named by the number of its slot everywhere.  Nothing here may be
@@ -143,10 +141,10 @@ extern void gpusort_service_take_over(void);
 
 /* --- service_others.c ----------------------------------------------------- */
 
-/* Called by the first service in each turn: starts missing services.  retry:
- * also those that could not be started before, at once.  Returns the
- * milliseconds until the next try, -1: there is none. */
-extern long gpusort_service_start_others(bool retry);
+/* Called by the first service in each turn: starts the services that another
+ * number of GPUs asks for.  look: also those that had no background worker,
+ * after a reload or a start. */
+extern void gpusort_service_start_others(bool look);
 
 /* Returns a worker for service i, for the postmaster to start. */
 extern BackgroundWorker gpusort_service_worker(int i);
@@ -191,7 +189,8 @@ extern void gpusort_service_apply_status(int job, gsort_status status);
 /* --- service_open.c ------------------------------------------------------- */
 
 /* Opens one of the devices that a service may have.  NULL: it cannot be opened,
- * and *reason, valid until the next call, tells why. */
+ * and *reason, valid until the next call, tells why.  Does not return if the
+ * process is to end and the device does not open. */
 extern gsort_device *gpusort_service_open(const GpuSortServiceDevice *device, int choice,
 										  const char **reason);
 
@@ -208,33 +207,22 @@ extern void gpusort_service_set_budget(void);
  * memory, whoever has the rest.  Asks again, before memory is promised. */
 extern void gpusort_service_follow_free_memory(void);
 
-/* --- service_call.c ------------------------------------------------------- */
-
-typedef void (*GpuSortBlockingCall) (void *arg);
-
-/*
- * Runs a call that may block for seconds, and returns when it has ended.  The
- * call runs in a thread of its own.  It may call the device, malloc and the
- * system, but nothing of PostgreSQL's.  Does not return if the process is to
- * end and the call does not.  Then arg stays in use until the process has
- * ended.
- */
-extern void gpusort_service_call(GpuSortBlockingCall call, void *arg);
-
 /* --- service_watch.c ------------------------------------------------------ */
 
 /* Notes that the device has taken an operation of a job, whose end an event
  * will report. */
-extern void gpusort_service_operation_began(int job);
+static inline void
+gpusort_service_operation_began(int job)
+{
+	gpusort_service_jobs[job].operations++;
+}
 
 /* Notes that the event has come. */
 extern void gpusort_service_operation_ended(int job);
 
-/* Forgets the operations of a job that is closed, since no more events come. */
-extern void gpusort_service_forget_operations(GpuSortServiceJob *mine);
-
-/* Does not return if the device has ended nothing for gpusort.device_timeout
- * although it has operations in progress. */
+/* Called after the events of a turn, before it begins operations.  Does not
+ * return if the device has ended nothing for gpusort.device_timeout although it
+ * has operations in progress. */
 extern void gpusort_service_watch_device(void);
 
 /* --- service_requests.c --------------------------------------------------- */
@@ -275,15 +263,5 @@ extern gsort_status gpusort_service_reserve(int job, uint64 rows, uint64 row_byt
 
 /* Shows the device memory of each job in its slot. */
 extern void gpusort_service_publish_reservations(void);
-
-/* --- service_fetch.c ------------------------------------------------------ */
-
-extern void gpusort_service_handle_fetch(int job, int buffer);
-
-/* Asks the device for the waiting blocks. */
-extern void gpusort_service_fetch_blocks(int job);
-
-/* Handles a block that has come, or cannot come. */
-extern void gpusort_service_handle_fetched(int job, int buffer, gsort_status status);
 
 #endif							/* GPUSORT_SERVICE_INTERNAL_H */

@@ -121,7 +121,6 @@ gpusort_service_fail_job(int job, const char *message, bool lacks_memory)
 void
 gpusort_service_forget_job(GpuSortServiceJob *mine)
 {
-	gpusort_service_forget_operations(mine);
 	memset(mine, 0, sizeof(*mine));
 	gpusort_service_drop_buffers(mine);
 }

@@ -6,47 +6,128 @@
  *	    and .host_nice.
  * Out: the open device, with the shared buffers pinned if it can.
  *
- * Runs in the service alone.  The call that opens the device may block for
- * seconds, so it runs in a thread beside the service (service_call.c).
+ * Opening may block for seconds.  DROP DATABASE, DROP TABLESPACE and, from
+ * PostgreSQL 19 on, a promotion wait until each process that ProcSignal knows
+ * has absorbed a barrier, whatever that process is doing.  So the call runs in
+ * a thread, in which all signals are blocked.  It may call the device, malloc
+ * and the system, but nothing of PostgreSQL's.  Meanwhile the process absorbs
+ * barriers, and answers sessions that ask whether it runs.
+ *
+ * A driver that hangs must not hold up a shutdown.  When the process is to end,
+ * a call that goes on is abandoned after some seconds.  The process always ends
+ * without the exit handlers of libraries, which may wait for the driver
+ * (service.c).
+ *
+ * Runs in the service alone.
  */
 #include "postgres.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
+#include "miscadmin.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/procsignal.h"
+
 #include "service/service_internal.h"
+
+#define CALL_PATIENCE_MS	10000
+
+/* The call takes much longer than this. */
+#define CALL_POLL_MS		10
 
 /* A GPU is not asked more often for its free memory. */
 #define MEMORY_RECHECK_MS	100
 
-/* A GpuSortBlockingCall. */
+/* An open that may not end, and still writes here then. */
 typedef struct OpenCall
 {
 	gsort_device_options options;
+	int			delay_ms;		/* for tests */
 	gsort_device *device;
 	gsort_status status;
 	char		reason[256];
 } OpenCall;
 
-/* Reading every page makes the kernel allocate it, so that pinning is ten times
- * faster. */
-static void
-call_open(void *arg)
+static OpenCall call;
+
+/* The thread.  Reading every page makes the kernel allocate it, so that pinning
+ * is ten times faster. */
+static void *
+run_call(void *arg)
 {
-	OpenCall   *call = arg;
 	Size		length = (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES;
 
-	call->status = gsort_open(&call->options, &call->device, call->reason, sizeof(call->reason));
-	if (call->status != GSORT_OK)
-		return;
+	for (int i = 0; i < call.delay_ms; i++)
+		usleep(1000);
+	call.status = gsort_open(&call.options, &call.device, call.reason, sizeof(call.reason));
+	if (call.status != GSORT_OK)
+		return NULL;
 	/* without a GPU, the buffers take memory when they are used */
-	for (Size i = 0; call->options.kind == GSORT_KIND_CUDA && i < length; i += 4096)
+	for (Size i = 0; call.options.kind == GSORT_KIND_CUDA && i < length; i += 4096)
 		(void) *(volatile char *) (gpusort_buffer_pool + i);
-	(void) gsort_pin(call->device, gpusort_buffer_pool, length);
+	(void) gsort_pin(call.device, gpusort_buffer_pool, length);
+	return NULL;
+}
+
+/* Returns 0 or an error. */
+static int
+start_thread(pthread_t *thread)
+{
+	sigset_t	all;
+	sigset_t	before;
+	int			status;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	status = pthread_create(thread, NULL, run_call, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return status;
+}
+
+/* Has the process waited for longer than a call may take when it is to end? */
+static bool
+patience_is_over(void)
+{
+	static uint64 asked_us = 0; /* to end */
+
+	if (!ShutdownRequestPending)
+		return false;
+	if (asked_us == 0)
+		asked_us = gpusort_clock_us();
+	return gpusort_clock_exceeds(asked_us, gpusort_clock_us(), CALL_PATIENCE_MS);
+}
+
+/* Absorbs barriers until the call ends.  False: the call goes on, and the
+ * process is to end.  Does not return if the postmaster has ended. */
+static bool
+absorb_barriers_until_end(pthread_t thread, uint32 wait_event)
+{
+	while (pthread_tryjoin_np(thread, NULL) != 0)
+	{
+		int			events;
+
+		if (patience_is_over())
+			return false;
+		events = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_POSTMASTER_DEATH,
+						   CALL_POLL_MS, wait_event);
+		if ((events & WL_POSTMASTER_DEATH) != 0)
+			_exit(1);			/* nobody waits for an answer */
+		ResetLatch(MyLatch);
+		gpusort_heartbeat_answer(gpusort_service_number);
+		if (ProcSignalBarrierPending)
+			ProcessProcSignalBarrier();
+	}
+	return true;
 }
 
 gsort_device *
 gpusort_service_open(const GpuSortServiceDevice *device, int choice, const char **reason)
 {
 	bool		host = device->choices[choice] == GPUSORT_DEVICE_HOST;
-	static OpenCall call;		/* an abandoned call still writes to it */
+	pthread_t	thread;
 
 	call = (OpenCall) {
 		.options = {
@@ -57,9 +138,22 @@ gpusort_service_open(const GpuSortServiceDevice *device, int choice, const char 
 			.threads = gpusort_host_threads,
 			.nice = gpusort_host_nice,
 		},
+		.delay_ms = gpusort_debug_call_delay_ms,
 	};
-
-	gpusort_service_call(call_open, &call);
+	errno = start_thread(&thread);
+	if (errno != 0)
+		ereport(FATAL,
+				(errmsg("gpusort: could not start the thread that opens the device: %m")));
+	if (!absorb_barriers_until_end(thread, compat_wait_event("GpusortServiceCall")))
+	{
+		ereport(LOG,
+				(errmsg("gpusort: a call of the device does not end, the service leaves without it"),
+				 errdetail("The service was asked to end %d s ago.", CALL_PATIENCE_MS / 1000),
+				 errhint("The driver may hang: look for \"NVRM: Xid\" in the kernel's log.")));
+		proc_exit(1);
+	}
+	/* the latch may have been set for other work too */
+	SetLatch(MyLatch);
 	*reason = call.reason;
 	return call.status == GSORT_OK ? call.device : NULL;
 }

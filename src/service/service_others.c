@@ -26,9 +26,6 @@
 
 #define RESTART_SECONDS			1
 
-/* Other modules' workers may have ended by then. */
-#define RETRY_MS				5000
-
 /* All services have the same main function, and their number as its
  * argument. */
 BackgroundWorker
@@ -63,14 +60,13 @@ set_number(int wanted)
 		gpusort_wake_service(i);
 }
 
-/* False: no worker is free.  After a crash of the server's processes the
- * postmaster may be starting it too.  The second one ends at once. */
-static bool
+/* After a crash of the server's processes the postmaster may be starting it
+ * too.  The second one ends at once. */
+static void
 start_service(int i)
 {
 	BackgroundWorker worker = gpusort_service_worker(i);
 	GpuSortService *service = &gpusort_shared->services[i];
-	bool		was_missing = service->state == GPUSORT_SERVICE_UNAVAILABLE;
 	bool		started = RegisterDynamicBackgroundWorker(&worker, NULL);
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
@@ -79,42 +75,24 @@ start_service(int i)
 	if (!started)
 		gpusort_service_set_no_worker(service);
 	LWLockRelease(gpusort_shared_lock());
-	/* otherwise the log has this line already */
-	if (!started && !was_missing)
+	if (!started)
 		ereport(LOG,
 				(errmsg("gpusort: no background worker is free for service %d", i),
-				 errdetail("A new attempt follows every %d seconds.", RETRY_MS / 1000),
+				 errdetail("A reload makes a new attempt."),
 				 errhint("Raise max_worker_processes, which is %d, and restart the server.",
 						 max_worker_processes)));
-	return started;
 }
 
-/* False: one could not be started. */
-static bool
-start_missing(int wanted)
+void
+gpusort_service_start_others(bool look)
 {
-	bool		all = true;
-
-	for (int i = 1; i < wanted; i++)
-		if (!gpusort_shared->services[i].registered && !start_service(i))
-			all = false;
-	return all;
-}
-
-/* A change of their number, or a reload, makes it try at once, and so does a
- * restart, since one may have been missing before. */
-long
-gpusort_service_start_others(bool retry)
-{
-	static uint64 next_try_ms = 0;	/* PG_UINT64_MAX: none is missing */
 	int			wanted = gpusort_services_wanted(gpusort_shared->n_gpus);
 
 	if (wanted != gpusort_shared->n_services)
-	{
 		set_number(wanted);
-		retry = true;
-	}
-	if (retry || gpusort_clock_ms() >= next_try_ms)
-		next_try_ms = start_missing(wanted) ? PG_UINT64_MAX : gpusort_clock_ms() + RETRY_MS;
-	return next_try_ms == PG_UINT64_MAX ? -1 : RETRY_MS;
+	else if (!look)
+		return;
+	for (int i = 1; i < wanted; i++)
+		if (!gpusort_shared->services[i].registered)
+			start_service(i);
 }

@@ -6,8 +6,7 @@
  *	    handed over, none of which is trusted; events (gsort.h).
  * Out: calls of the device API; answers (service_jobs.c).
  *
- * Runs in the service alone.  Chunks and finishes are handed to service_feed.c,
- * fetches to service_fetch.c.
+ * Runs in the service alone.  Chunks and finishes are handed to service_feed.c.
  */
 #include "postgres.h"
 
@@ -29,17 +28,56 @@ handle_next_run(int job)
 		gpusort_service_operation_began(job);
 }
 
+/* Reports the rows and blocks of a complete directory to the owner, who looks
+ * at them when the job is READY. */
+static gsort_status
+publish_directory(int job, gsort_job_stats *stats)
+{
+	GpuSortJobSlot *slot = gpusort_service_slot(job);
+	const gsort_block *blocks;
+	uint64		n;
+	gsort_status status = gsort_job_blocks(gpusort_service_jobs[job].job, &blocks, &n);
+
+	if (status != GSORT_OK)
+		return status;
+	*stats = gpusort_service_stats(&gpusort_service_jobs[job]);
+	slot->blocks = n;
+	slot->stats = *stats;
+	slot->last_read_us = gpusort_clock_us();
+	return GSORT_OK;
+}
+
+/* A job that cannot be merged goes back to FEEDING, which tells its leader
+ * so. */
+static void
+end_merge(int job, gsort_status status)
+{
+	gsort_job_stats stats;
+
+	if (status == GSORT_DEVICE_LOST)
+		gpusort_service_lose_device();
+	if (gpusort_service_jobs[job].closing)
+		return;
+	if (status == GSORT_OK)
+		status = publish_directory(job, &stats);
+	if (status != GSORT_OK)
+	{
+		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING);
+		return;
+	}
+	pg_atomic_fetch_add_u64(&gpusort_shared->counters.sort_us, (uint64) (stats.merge_ms * 1000));
+	gpusort_service_set_job_state(job, GPUSORT_JOB_READY);
+}
+
 static void
 handle_merge(int job)
 {
 	gsort_status status = gsort_job_merge(gpusort_service_jobs[job].job);
 
-	if (status == GSORT_UNSUPPORTED || status == GSORT_NOMEM)
-		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING);
-	else
-		gpusort_service_apply_status(job, status);
 	if (status == GSORT_OK)
 		gpusort_service_operation_began(job);
+	else
+		end_merge(job, status);
 }
 
 /* A job that is not on the device is freed at once.  One that its owner has
@@ -61,6 +99,107 @@ handle_close(int job)
 	mine->closing = true;
 	gsort_job_close(mine->job);
 	gpusort_service_operation_began(job);
+}
+
+/* --- blocks --------------------------------------------------------------- */
+
+/*
+ * A device may lack memory for a fetch, which needs staging if the buffers are
+ * not pinned.  A sorted run has no other way out.  So the buffer stays
+ * FETCHING, and the device is asked again in each turn, for the job's oldest
+ * block first, until other transfers have ended.
+ */
+
+static void
+handle_fetched(int job, int buffer, gsort_status status)
+{
+	if (status == GSORT_OK)
+		pg_atomic_fetch_add_u64(&gpusort_shared->counters.bytes_from_device,
+								gpusort_buffers[buffer].block.bytes);
+	gpusort_service_apply_status(job, status);
+	gpusort_service_return_buffer(buffer, status == GSORT_OK ?
+								 GPUSORT_BUFFER_OUTPUT_BLOCK : GPUSORT_BUFFER_IDLE);
+}
+
+/* Stops at the first block that the device cannot fetch now. */
+static void
+fetch_blocks(int job)
+{
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+
+	while (mine->fetches.first != GPUSORT_NO_BUFFER)
+	{
+		int			buffer = mine->fetches.first;
+		gsort_status status = gsort_job_fetch(mine->job, gpusort_buffers[buffer].block_number,
+											  gpusort_buffer_memory(buffer), buffer);
+
+		if (status == GSORT_NOMEM && gpusort_service_asks_again(mine))
+			return;
+		(void) gpusort_service_take(&mine->fetches);
+		if (status != GSORT_OK)
+		{
+			handle_fetched(job, buffer, status);
+			return;
+		}
+		mine->refused_since_us = 0;
+		gpusort_service_operation_began(job);
+	}
+}
+
+/* For bsearch: is the row before the block, in it, or behind it? */
+static int
+compare_with_block(const void *row, const void *block)
+{
+	const gsort_block *other = block;
+	uint64		number = *(const uint64 *) row;
+
+	return number < other->first_row ? -1 : number >= other->first_row + other->rows;
+}
+
+/* Notes in the buffer which block it is for. */
+static gsort_status
+find_block(int job, GpuSortBuffer *buffer)
+{
+	const gsort_block *blocks;
+	const gsort_block *block = NULL;
+	uint64		n;
+	gsort_status status = gsort_job_blocks(gpusort_service_jobs[job].job, &blocks, &n);
+
+	if (status != GSORT_OK)
+		return status;
+	if (buffer->by_row)
+		block = bsearch(&buffer->block_number, blocks, n, sizeof(gsort_block), compare_with_block);
+	else if (buffer->block_number < n)
+		block = &blocks[buffer->block_number];
+	if (block == NULL)
+		return GSORT_BAD_ARG;
+	buffer->block = *block;
+	buffer->block_number = block - blocks;
+	return GSORT_OK;
+}
+
+/* Blocks are fetched in the order in which they were asked for. */
+static void
+handle_fetch(int job, int buffer)
+{
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	gsort_status status;
+
+	if (gpusort_service_slot(job)->state != GPUSORT_JOB_READY || mine->job == NULL)
+	{
+		gpusort_service_return_buffer(buffer, GPUSORT_BUFFER_IDLE);
+		return;
+	}
+	status = find_block(job, &gpusort_buffers[buffer]);
+	if (status != GSORT_OK)
+	{
+		handle_fetched(job, buffer, status);
+		return;
+	}
+	gpusort_service_queue(&mine->fetches, buffer);
+	/* otherwise the device has refused an earlier one */
+	if (mine->fetches.first == buffer)
+		fetch_blocks(job);
 }
 
 /* --- requests ------------------------------------------------------------- */
@@ -110,7 +249,7 @@ handle_buffer(int job, int buffer)
 	if (state == GPUSORT_BUFFER_SENT)
 		gpusort_service_handle_append(job, buffer);
 	else if (state == GPUSORT_BUFFER_FETCHING)
-		gpusort_service_handle_fetch(job, buffer);
+		handle_fetch(job, buffer);
 	else
 		gpusort_service_fail_job(job, "A buffer that it has handed over is not its own.", false);
 }
@@ -180,25 +319,6 @@ gpusort_service_handle_requests(void)
 
 /* --- events --------------------------------------------------------------- */
 
-/* Reports the rows and blocks of a complete directory to the owner, who looks
- * at them when the job is READY. */
-static gsort_status
-publish_directory(int job, gsort_job_stats *stats)
-{
-	GpuSortJobSlot *slot = gpusort_service_slot(job);
-	const gsort_block *blocks;
-	uint64		n;
-	gsort_status status = gsort_job_blocks(gpusort_service_jobs[job].job, &blocks, &n);
-
-	if (status != GSORT_OK)
-		return status;
-	*stats = gpusort_service_stats(&gpusort_service_jobs[job]);
-	slot->blocks = n;
-	slot->stats = *stats;
-	slot->last_read_us = gpusort_clock_us();
-	return GSORT_OK;
-}
-
 /* The counters are those of the view gpusort_stats. */
 static void
 handle_finish_event(int job, gsort_status status)
@@ -251,26 +371,6 @@ handle_run_begun_event(int job)
 	gpusort_service_feed_chunks(job);
 }
 
-/* A job that cannot be merged goes back to FEEDING, which tells its leader
- * so. */
-static void
-handle_merged_event(int job, gsort_status status)
-{
-	gsort_job_stats stats;
-
-	if (gpusort_service_jobs[job].closing)
-		return;
-	if (status == GSORT_OK)
-		status = publish_directory(job, &stats);
-	if (status != GSORT_OK)
-	{
-		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING);
-		return;
-	}
-	pg_atomic_fetch_add_u64(&gpusort_shared->counters.sort_us, (uint64) (stats.merge_ms * 1000));
-	gpusort_service_set_job_state(job, GPUSORT_JOB_READY);
-}
-
 /* Each event ends one operation. */
 static void
 handle_event(const gsort_event *event)
@@ -288,7 +388,7 @@ handle_event(const gsort_event *event)
 			handle_finish_event(job, event->status);
 			break;
 		case GSORT_EVENT_FETCHED:
-			gpusort_service_handle_fetched(job, (int) event->tag, event->status);
+			handle_fetched(job, (int) event->tag, event->status);
 			break;
 		case GSORT_EVENT_CLOSED:
 			gpusort_service_forget_job(&gpusort_service_jobs[job]);
@@ -300,9 +400,7 @@ handle_event(const gsort_event *event)
 			handle_run_begun_event(job);
 			break;
 		case GSORT_EVENT_MERGED:
-			if (event->status == GSORT_DEVICE_LOST)
-				gpusort_service_lose_device();
-			handle_merged_event(job, event->status);
+			end_merge(job, event->status);
 			break;
 	}
 }
@@ -342,6 +440,6 @@ gpusort_service_ask_again(void)
 			begin = (job + 1) % GPUSORT_JOB_SLOTS;
 		is_first = false;
 		gpusort_service_feed_chunks(job);
-		gpusort_service_fetch_blocks(job);
+		fetch_blocks(job);
 	}
 }

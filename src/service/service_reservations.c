@@ -161,7 +161,6 @@ open_job(int job)
 
 	if (mine->job != NULL)
 		return GSORT_OK;
-	gpusort_service_follow_free_memory();
 	options.struct_bytes = sizeof(options);
 	options.block_bytes = GPUSORT_BUFFER_BYTES;
 	options.tag = job;
@@ -245,7 +244,6 @@ cannot_wait(int job)
 static long
 wait_for(int job, GpuSortNativeReason lacks)
 {
-	static uint64 last_us = 0;	/* no two jobs came at the same time */
 	GpuSortJobSlot *slot = gpusort_service_slot(job);
 	uint64		wait_us = (uint64) gpusort_service_jobs[job].options.wait_ms * 1000;
 	uint64		now_us = gpusort_clock_us();
@@ -255,7 +253,7 @@ wait_for(int job, GpuSortNativeReason lacks)
 	{
 		if (slot->waits_since_us == 0)
 		{
-			slot->waits_since_us = last_us = Max(now_us, last_us + 1);
+			slot->waits_since_us = now_us;
 			pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
 		}
 		left = gpusort_clock_ms_left(now_us, slot->waits_since_us + wait_us);
@@ -315,39 +313,27 @@ gpusort_service_handle_open(int job)
 		(void) open_or_wait(job);
 }
 
-/* Returns the job of this service that has waited for longest, of those that
- * have waited for less long than since_us; -1: there is none.  The search is
- * part of each turn and takes no lock.  Only the service of a job lets it wait,
- * and only that service ends the wait, or frees the slot. */
-static int
-next_waiting_job(uint64 since_us)
+/*
+ * Each job is tried once more before its time counts as over.  A job that came
+ * behind one that opens now has its turn next.  The search is part of each turn
+ * and takes no lock.  Only the service of a job lets it wait, and only that
+ * service ends the wait, or frees the slot.
+ */
+long
+gpusort_service_serve_waiting_jobs(void)
 {
-	int			next = -1;
+	long		next_try = -1;
 
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 	{
 		const GpuSortJobSlot *slot = gpusort_service_slot(i);
+		long		left;
 
-		if (slot->service == gpusort_service_number && slot->state == GPUSORT_JOB_OPENING &&
-			slot->waits_since_us > since_us &&
-			(next < 0 || slot->waits_since_us < gpusort_service_slot(next)->waits_since_us))
-			next = i;
-	}
-	return next;
-}
-
-/* Each job is tried once more before its time counts as over. */
-long
-gpusort_service_serve_waiting_jobs(void)
-{
-	uint64		since_us = 0;
-	long		next_try = -1;
-	int			job;
-
-	while ((job = next_waiting_job(since_us)) >= 0)
-	{
-		since_us = gpusort_service_slot(job)->waits_since_us;
-		next_try = gpusort_service_sooner(next_try, open_or_wait(job));
+		if (slot->service != gpusort_service_number || slot->state != GPUSORT_JOB_OPENING ||
+			slot->waits_since_us == 0)
+			continue;
+		left = open_or_wait(i);
+		next_try = gpusort_service_sooner(next_try, left < 0 ? 0 : left);
 	}
 	return next_try;
 }

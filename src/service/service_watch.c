@@ -22,46 +22,35 @@
  * means that it was halted itself. */
 #define OWN_HALT_MS		10000
 
-static int	under_way = 0;		/* operations of all jobs */
-static uint64 last_event_ms = 0;	/* or the time when the first of these began */
-
-void
-gpusort_service_operation_began(int job)
-{
-	gpusort_service_jobs[job].operations++;
-	if (under_way++ == 0)
-		last_event_ms = gpusort_clock_ms();
-}
+/* or the time when it had nothing to do */
+static uint64 last_event_ms = 0;
 
 void
 gpusort_service_operation_ended(int job)
 {
 	gpusort_service_jobs[job].operations--;
-	under_way--;
 	last_event_ms = gpusort_clock_ms();
 }
 
-void
-gpusort_service_forget_operations(GpuSortServiceJob *mine)
+static bool
+is_busy(void)
 {
-	under_way -= mine->operations;
-	mine->operations = 0;
+	for (int i = 0; i < GPUSORT_JOB_SLOTS && gpusort_service_open_jobs > 0; i++)
+		if (gpusort_service_jobs[i].operations > 0)
+			return true;
+	return false;
 }
 
-/* The time starts anew after a halt of the service itself. */
+/* The time starts anew after a halt of the service itself: the device may have
+ * stood still too, as the host device does. */
 void
 gpusort_service_watch_device(void)
 {
 	static uint64 last_look_ms = 0;
 	uint64		timeout_ms = (uint64) gpusort_device_timeout_ms;
-	uint64		now_ms;
+	uint64		now_ms = gpusort_clock_ms();
 
-	if (timeout_ms == 0 || under_way == 0)
-		return;
-	now_ms = gpusort_clock_ms();
-	/* if the service itself was halted, the device may have stood still too, as
-	 * the host device does */
-	if (now_ms - last_look_ms > OWN_HALT_MS)
+	if (timeout_ms == 0 || now_ms - last_look_ms > OWN_HALT_MS || !is_busy())
 		last_event_ms = now_ms;
 	last_look_ms = now_ms;
 	if (now_ms - last_event_ms > timeout_ms)

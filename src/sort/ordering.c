@@ -81,24 +81,12 @@ gpusort_ordering_describe(const GpuSortOrdering *ordering, GpuSortJobOptions *op
 }
 
 void
-gpusort_ordering_trust_words(GpuSortOrdering *ordering)
-{
-	ordering->check = NULL;
-}
-
-bool
-gpusort_ordering_was_violated(const GpuSortOrdering *ordering)
-{
-	return ordering->n_violated > 0;
-}
-
-void
 gpusort_ordering_explain(const GpuSortOrdering *ordering, ExplainState *es)
 {
 	ExplainPropertyInteger("Key Words", NULL, ordering->keys->n_words, es);
 	if (ordering->keys->n_dictionaries > 0)
 		ExplainPropertyInteger("Dictionary Keys", NULL, ordering->keys->n_dictionaries, es);
-	if (gpusort_ordering_was_violated(ordering))
+	if (ordering->n_violated > 0)
 		ExplainPropertyInteger("Runs Sorted Natively", NULL, ordering->n_violated, es);
 	if (ordering->ties == NULL)
 		return;

@@ -23,10 +23,8 @@
  */
 typedef struct GpuSortSlots
 {
-	TupleTableSlot *result;		/* every row that goes out, except for native's */
+	TupleTableSlot *result;		/* every row that goes out */
 	TupleTableSlot *native;		/* minimal tuples, of a tuplesort or a tuplestore; may be result */
-	/* goes out itself, so that nobody deforms columns that nobody asks for */
-	bool		native_goes_out;
 	TupleTableSlot *array_row;	/* as result: a row of an array on its way to the device */
 	TupleTableSlot *merge_run;	/* as result: a run's row, while keys are taken from it */
 	TupleTableSlot *tied_native;	/* minimal tuples: a tied row that was sorted natively */
@@ -70,14 +68,6 @@ extern Tuplesortstate *gpusort_begin_native(const GpuSortSpec *spec, bool random
 
 /* Describes the rows' words for the job. */
 extern void gpusort_ordering_describe(const GpuSortOrdering *ordering, GpuSortJobOptions *options);
-
-/* All rows have their words, and none needs a check after all, so nothing is
- * checked. */
-extern void gpusort_ordering_trust_words(GpuSortOrdering *ordering);
-
-/* Were all rows of a run sorted natively, because their words were not to be
- * trusted? */
-extern bool gpusort_ordering_was_violated(const GpuSortOrdering *ordering);
 
 /* Shows EXPLAIN ANALYZE's lines on undecided rows, and the time that they
  * took. */

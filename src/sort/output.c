@@ -6,8 +6,7 @@
  *	    the ordered reader; or a tuplesort that has been performed.
  * Out: slots that point to rows of the array, or into the block being read,
  *	    valid until the next call; or a tuplesort's.  A tuplesort returns
- *	    minimal tuples, which are copied into a virtual slot if the node returns
- *	    only these.
+ *	    minimal tuples, which are copied into a virtual slot for narrow rows.
  *
  * Runs in the backend that leads the sort, which also ends the array or the
  * tuplesort.
@@ -311,9 +310,8 @@ native_next(GpuSortOutput *output, bool forward)
 
 	if (!tuplesort_gettupleslot(native->native, forward, false, slots->native, NULL))
 		return ExecClearTuple(slots->result);
-	if (slots->native_goes_out)
-		return slots->native;
-	ExecCopySlot(slots->result, slots->native);
+	if (slots->native != slots->result)
+		ExecCopySlot(slots->result, slots->native);
 	return slots->result;
 }
 

@@ -19,7 +19,6 @@
 #include "job/job.h"
 #include "sort/ordering.h"
 #include "sort/row_array.h"
-#include "sort/spill.h"
 
 /* --- what the device did, summed over the runs of a sort, for EXPLAIN ----- */
 
@@ -92,11 +91,5 @@ extern GpuSortOutput *gpusort_output_native_begin(GpuSortSlots *slots, Tuplesort
 extern GpuSortOutput *gpusort_output_device_begin(GpuSortSlots *slots, GpuSortOrdering *ordering,
 												  GpuSortJob *job, bool random_access,
 												  GpuSortDeviceFigures *figures);
-
-/* The rows of runs.  by_order: their job has been merged, and they are read in
- * its order.  Else their keys are compared. */
-extern GpuSortOutput *gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill,
-												   bool by_order, bool random_access,
-												   const GpuSortDeviceFigures *figures);
 
 #endif							/* GPUSORT_OUTPUT_H */

@@ -20,6 +20,7 @@
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
 
+#include "job/server_state.h"
 #include "keys/dictionary.h"
 #include "keys/key_encoding.h"
 #include "keys/key_types.h"
@@ -234,7 +235,8 @@ want_words(const GpuSortFirstRows *from, int i, GpuSortWantedWords *words)
 	int			least;
 	int			most;
 
-	if (!gpusort_sortkey_has_words(attr->atttypid, attr->atttypmod, spec->order->operators[i],
+	if (gpusort_collation_is_distrusted(collation) ||
+		!gpusort_sortkey_has_words(attr->atttypid, attr->atttypmod, spec->order->operators[i],
 								   collation, &least, &most))
 		return false;
 	sampled = begin_column(attr, type, collation, GPUSORT_SAMPLE_BYTES_MAX);
@@ -273,7 +275,8 @@ gpusort_choose_encodings(GpuSortRowArray *array, TupleTableSlot *slot, const Gpu
 	int			n_keys;
 
 	*pays = true;
-	/* a setting may have taken a key's words */
+	/* a setting, or distrust, may have taken a key's words since the plan was
+	 * made */
 	for (n_keys = 0; n_keys < spec->n_keys && want_words(&from, n_keys, &words[n_keys]); n_keys++)
 		dictionaries[n_keys] = begin_dictionary(spec, n_keys, &words[n_keys]);
 	if (n_keys == 0)

@@ -173,13 +173,6 @@ gpusort_run_begin_reading(GpuSortRun *run, Size buffer_bytes)
 	run->next = run->end = run->buffer;
 }
 
-void
-gpusort_run_rewind(GpuSortRun *run)
-{
-	run->bytes_read = 0;
-	run->next = run->end = run->buffer;
-}
-
 /* Makes room for a row longer than the buffer, which holds the row's
  * beginning. */
 static void

@@ -1,7 +1,7 @@
 /*
  * run.h
  *	  One sorted run in a temporary file: the bytes of its rows, written once,
- *	  and read forward any number of times.
+ *	  and read once.
  */
 #ifndef GPUSORT_RUN_H
 #define GPUSORT_RUN_H
@@ -42,9 +42,6 @@ extern void gpusort_run_end_rows(GpuSortRun *run);
 
 /* Begins to read rows through a buffer of buffer_bytes. */
 extern void gpusort_run_begin_reading(GpuSortRun *run, Size buffer_bytes);
-
-/* Goes back to the first row of a run that is being read. */
-extern void gpusort_run_rewind(GpuSortRun *run);
 
 /* Removes the file.  May be called twice. */
 extern void gpusort_run_close(GpuSortRun *run);

@@ -32,10 +32,9 @@ typedef struct GpuSortSpec
 
 	/* result holds every row that goes out.  It is of the format's kind:
 	 * minimal tuples, or virtual for narrow rows.  native holds minimal
-	 * tuples.  It may be result, or go out too. */
+	 * tuples, and may be result. */
 	TupleTableSlot *result;
 	TupleTableSlot *native;
-	bool		native_goes_out;
 
 	int			workers;		/* planned feeders; -1: the plan is serial */
 	bool		workers_sort;	/* workers hold device memory until their rows are read */

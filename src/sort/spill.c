@@ -1,12 +1,13 @@
 /*
  * spill.c
- *	  Writes the device's sorted runs to temporary files, and merges them from
- *	  there.
+ *	  Writes the device's sorted runs to temporary files, merges them from
+ *	  there, and returns their rows.
  *
  * In:  the blocks of a job finished as a sorted run.  In the end also the order
  *	    of the merge, if the device has computed it: one byte for each row, the
  *	    number of its run.
- * Out: the rows of all runs in key order.
+ * Out: the rows of all runs in key order: from the merge, which is read once,
+ *	    forward, or, if they are read again or backward, from a tuplestore.
  *
  * Runs in the backend that leads the sort.  A run is written before the job's
  * next run begins.  The device puts the next blocks into the job's buffers
@@ -23,10 +24,13 @@
  */
 #include "postgres.h"
 
+#include "executor/executor.h"
 #include "lib/binaryheap.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
+#include "utils/tuplestore.h"
 
+#include "explain_figures.h"
 #include "job/stats.h"
 #include "sort/ordered_reader.h"
 #include "sort/spill.h"
@@ -43,7 +47,7 @@ typedef struct MergeSource
 	uint64		words[GPUSORT_WORDS_MAX];	/* unless words are not to be trusted */
 } MergeSource;
 
-struct GpuSortRunMerge
+typedef struct RunMerge
 {
 	MemoryContext context;
 	MemoryContext scratch;		/* for memory that comparisons leave */
@@ -62,19 +66,13 @@ struct GpuSortRunMerge
 	MergeSource *sources;
 	/* of numbers of sources; NULL: no row has been returned by keys yet */
 	binaryheap *heap;
-};
+} RunMerge;
 
 /* --- a merge by the device's order ---------------------------------------- */
 
-bool
-gpusort_run_merge_follows_order(const GpuSortRunMerge *merge)
-{
-	return merge->order != NULL;
-}
-
 /* False: the end, or the job has failed. */
 static bool
-next_by_order(GpuSortRunMerge *merge, const char **row)
+next_by_order(RunMerge *merge, const char **row)
 {
 	GpuSortRun *run;
 
@@ -99,13 +97,13 @@ next_by_order(GpuSortRunMerge *merge, const char **row)
 
 /* Puts a source's next row into a slot. */
 static TupleTableSlot *
-row_of_source(const GpuSortRunMerge *merge, const MergeSource *source, TupleTableSlot *slot)
+row_of_source(const RunMerge *merge, const MergeSource *source, TupleTableSlot *slot)
 {
 	return gpusort_row_store(merge->spill->ordering->spec->format, source->row, slot);
 }
 
 static int
-compare_rows(const GpuSortRunMerge *merge, const MergeSource *a, const MergeSource *b)
+compare_rows(const RunMerge *merge, const MergeSource *a, const MergeSource *b)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(merge->scratch);
 	GpuSortComparer *comparer = merge->comparer;
@@ -122,7 +120,7 @@ compare_rows(const GpuSortRunMerge *merge, const MergeSource *a, const MergeSour
 static int
 compare_sources(Datum a, Datum b, void *arg)
 {
-	const GpuSortRunMerge *merge = arg;
+	const RunMerge *merge = arg;
 	const MergeSource *left = &merge->sources[DatumGetInt32(a)];
 	const MergeSource *right = &merge->sources[DatumGetInt32(b)];
 	int			result = 0;
@@ -139,7 +137,7 @@ compare_sources(Datum a, Datum b, void *arg)
 
 /* Goes to the source's next row.  False: it has no more. */
 static bool
-advance(GpuSortRunMerge *merge, MergeSource *source)
+advance(RunMerge *merge, MergeSource *source)
 {
 	GpuSortSpill *spill = merge->spill;
 
@@ -154,7 +152,7 @@ advance(GpuSortRunMerge *merge, MergeSource *source)
 
 /* Moves every source to its first row that was not returned yet. */
 static void
-build_heap(GpuSortRunMerge *merge)
+build_heap(RunMerge *merge)
 {
 	int			n_sources = merge->spill->n_runs - merge->first;
 	MemoryContext old_context = MemoryContextSwitchTo(merge->context);
@@ -173,7 +171,7 @@ build_heap(GpuSortRunMerge *merge)
 
 /* Moves on the source of the row returned last, which was in use until now. */
 static void
-advance_first(GpuSortRunMerge *merge)
+advance_first(RunMerge *merge)
 {
 	Datum		first = binaryheap_first(merge->heap);
 
@@ -184,7 +182,7 @@ advance_first(GpuSortRunMerge *merge)
 }
 
 static bool
-next_by_keys(GpuSortRunMerge *merge, const char **row)
+next_by_keys(RunMerge *merge, const char **row)
 {
 	MemoryContextReset(merge->scratch);
 	if (merge->heap == NULL)
@@ -210,11 +208,16 @@ begin_reading(GpuSortSpill *spill, int first)
 		gpusort_run_begin_reading(spill->runs[i], TYPEALIGN(8, bytes));
 }
 
-/* The device's order must have as many rows as the runs. */
-GpuSortRunMerge *
-gpusort_run_merge_begin(GpuSortSpill *spill, int first, bool by_order)
+/*
+ * Merges the runs from number first on, by comparing keys.  by_order: the job
+ * has been merged, first is 0, and words decide all, so the device has computed
+ * the order, of as many rows as the runs have.  If the job fails the merge goes
+ * on by keys.
+ */
+static RunMerge *
+begin_merge(GpuSortSpill *spill, int first, bool by_order)
 {
-	GpuSortRunMerge *merge = palloc0(sizeof(GpuSortRunMerge));
+	RunMerge *merge = palloc0(sizeof(RunMerge));
 	const GpuSortOrdering *ordering = spill->ordering;
 
 	merge->context = CurrentMemoryContext;
@@ -233,27 +236,10 @@ gpusort_run_merge_begin(GpuSortSpill *spill, int first, bool by_order)
 	return merge;
 }
 
-/* The heap is built anew, since its sources have moved. */
-void
-gpusort_run_merge_rewind(GpuSortRunMerge *merge)
-{
-	for (int i = merge->first; i < merge->spill->n_runs; i++)
-		gpusort_run_rewind(merge->spill->runs[i]);
-	if (merge->order != NULL)
-		gpusort_reader_rewind(merge->order);
-	merge->next_run = merge->end = NULL;
-	if (merge->heap != NULL)
-	{
-		binaryheap_free(merge->heap);
-		pfree(merge->sources);
-		merge->heap = NULL;
-	}
-	merge->ended = false;
-}
-
-/* A device that fails now only ends its order. */
-bool
-gpusort_run_merge_next(GpuSortRunMerge *merge, const char **row)
+/* Returns the next row's bytes, valid until the next call.  A device that fails
+ * now only ends its order.  False: there is no row. */
+static bool
+next_row(RunMerge *merge, const char **row)
 {
 	if (merge->ended)
 		return false;
@@ -311,12 +297,12 @@ merge_round(GpuSortSpill *spill)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_context = MemoryContextSwitchTo(spill->context);
 	GpuSortRun *merged = gpusort_run_create(spill->ordering->spec->format);
-	GpuSortRunMerge *merge;
+	RunMerge *merge;
 	const char *row;
 
 	MemoryContextSwitchTo(context);
-	merge = gpusort_run_merge_begin(spill, first, false);
-	while (gpusort_run_merge_next(merge, &row))
+	merge = begin_merge(spill, first, false);
+	while (next_row(merge, &row))
 	{
 		CHECK_FOR_INTERRUPTS();
 		gpusort_run_write_row(merged, row);
@@ -422,4 +408,160 @@ gpusort_spill_end(GpuSortSpill *spill)
 {
 	for (int i = 0; i < spill->n_runs; i++)
 		gpusort_run_close(spill->runs[i]);
+}
+
+/* --- the sorted rows ------------------------------------------------------ */
+
+/* If rows may be read again or backward, they go into a tuplestore as they go
+ * out, within work_mem or in a temporary file. */
+typedef struct SpilledOutput
+{
+	GpuSortOutput output;		/* must be first */
+	GpuSortSpill *spill;
+	RunMerge *merge;
+	uint64		merged;			/* rows that it has returned */
+	Tuplestorestate *stored;	/* NULL: rows are read once, forward */
+	const GpuSortDeviceFigures *figures;
+} SpilledOutput;
+
+/* The progress is reported after this many rows: often enough to watch, too
+ * seldom to cost anything. */
+#define ROWS_A_STEP		4096
+
+/* Puts the merge's next row into the result slot.  At its end gives all
+ * back. */
+static bool
+merge_next(SpilledOutput *spilled)
+{
+	GpuSortSpill *spill = spilled->spill;
+	GpuSortSlots *slots = spilled->output.slots;
+	const char *row;
+
+	if (unlikely(!next_row(spilled->merge, &row)))
+	{
+		ExecClearTuple(slots->result);
+		gpusort_job_report(spill->job, GPUSORT_ROWS_RETURNED, spilled->merged);
+		gpusort_job_close(spill->job);
+		gpusort_spill_end(spill);
+		return false;
+	}
+	(void) gpusort_row_store(spill->ordering->spec->format, row, slots->result);
+	if (unlikely(++spilled->merged % ROWS_A_STEP == 0))
+		gpusort_job_report(spill->job, GPUSORT_ROWS_RETURNED, spilled->merged);
+	return true;
+}
+
+/* As nodeMaterial.c does: the tuplestore has the rows that have gone out. */
+static TupleTableSlot *
+next_stored(SpilledOutput *spilled, bool forward)
+{
+	TupleTableSlot *slot = spilled->output.slots->result;
+	TupleTableSlot *native = spilled->output.slots->native;
+	bool		at_end = tuplestore_ateof(spilled->stored);
+
+	/* the row before the last one that went out */
+	if (!forward && at_end && !spilled->merge->ended &&
+		!tuplestore_advance(spilled->stored, false))
+		return ExecClearTuple(slot);
+	if (!(forward && at_end) && tuplestore_gettupleslot(spilled->stored, forward, false, native))
+	{
+		if (native != slot)
+			ExecCopySlot(slot, native);
+		return slot;
+	}
+	if (!forward)
+		return ExecClearTuple(slot);
+	if (merge_next(spilled))
+		tuplestore_puttupleslot(spilled->stored, slot);
+	return slot;
+}
+
+static TupleTableSlot *
+spilled_next(GpuSortOutput *output, bool forward)
+{
+	SpilledOutput *spilled = (SpilledOutput *) output;
+
+	if (unlikely(spilled->stored != NULL))
+		return next_stored(spilled, forward);
+	(void) merge_next(spilled);
+	return output->slots->result;
+}
+
+static bool
+spilled_rewind(GpuSortOutput *output)
+{
+	SpilledOutput *spilled = (SpilledOutput *) output;
+
+	if (spilled->stored != NULL)
+		tuplestore_rescan(spilled->stored);
+	return spilled->stored != NULL;
+}
+
+static void
+spilled_mark(GpuSortOutput *output)
+{
+	tuplestore_copy_read_pointer(((SpilledOutput *) output)->stored, 0, 1);
+}
+
+static void
+spilled_restore(GpuSortOutput *output)
+{
+	tuplestore_copy_read_pointer(((SpilledOutput *) output)->stored, 1, 0);
+}
+
+/* The runs on disk are those before any were merged. */
+static void
+spilled_explain(const GpuSortOutput *output, ExplainState *es)
+{
+	const SpilledOutput *spilled = (const SpilledOutput *) output;
+	const GpuSortSpill *spill = spilled->spill;
+
+	ExplainPropertyText("Sort Method",
+						psprintf("%s external merge",
+								 gpusort_device_figures_method(spilled->figures)), es);
+	ExplainPropertyInteger("Runs", NULL, spill->n_spilled, es);
+	ExplainPropertyText("Merge Order",
+						spilled->merge->order != NULL ? "device" : "backend", es);
+	gpusort_explain_bytes("Disk", spill->bytes, es);
+	gpusort_device_figures_explain(spilled->figures, es);
+}
+
+static void
+spilled_end(GpuSortOutput *output)
+{
+	SpilledOutput *spilled = (SpilledOutput *) output;
+
+	if (spilled->stored != NULL)
+		tuplestore_end(spilled->stored);
+}
+
+static const GpuSortOutputMethods spilled_methods = {
+	.next = spilled_next,
+	.rewind = spilled_rewind,
+	.mark = spilled_mark,
+	.restore = spilled_restore,
+	.explain = spilled_explain,
+	.end = spilled_end,
+};
+
+/* The merge begins at the first run. */
+GpuSortOutput *
+gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, bool by_order,
+							 bool random_access, const GpuSortDeviceFigures *figures)
+{
+	int			flags = EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD;
+	SpilledOutput *spilled = palloc0(sizeof(SpilledOutput));
+
+	spilled->output.methods = &spilled_methods;
+	spilled->output.slots = slots;
+	spilled->spill = spill;
+	spilled->merge = begin_merge(spill, 0, by_order);
+	spilled->figures = figures;
+	if (!random_access)
+		return &spilled->output;
+	spilled->stored = tuplestore_begin_heap(true, false, work_mem);
+	tuplestore_set_eflags(spilled->stored, flags);
+	/* the marked place, at first the beginning */
+	(void) tuplestore_alloc_read_pointer(spilled->stored, flags);
+	return &spilled->output;
 }

@@ -1,7 +1,7 @@
 /*
  * spill.h
  *	  The runs of a sort that is larger than its device's budget, and their
- *	  merge.
+ *	  rows.
  */
 #ifndef GPUSORT_SPILL_H
 #define GPUSORT_SPILL_H
@@ -12,6 +12,7 @@
 
 #include "job/job.h"
 #include "sort/ordering.h"
+#include "sort/output.h"
 #include "sort/run.h"
 
 typedef struct GpuSortSpill
@@ -44,26 +45,10 @@ extern void gpusort_spill_add_row(GpuSortSpill *spill, const char *row);
 /* Removes the files.  May be called twice. */
 extern void gpusort_spill_end(GpuSortSpill *spill);
 
-/* --- the rows of several runs in key order -------------------------------- */
-
-typedef struct GpuSortRunMerge GpuSortRunMerge;
-
-/*
- * Merges the runs from number first on, by comparing keys.  by_order: the job
- * has been merged, first is 0, and words decide all, so the device has computed
- * the order.  If the job fails the merge goes on by keys.  Memory: the current
- * context.
- */
-extern GpuSortRunMerge *gpusort_run_merge_begin(GpuSortSpill *spill, int first, bool by_order);
-
-/* Does the merge follow the device's order? */
-extern bool gpusort_run_merge_follows_order(const GpuSortRunMerge *merge);
-
-/* Goes back before the first row.  The order of the rows will be the same. */
-extern void gpusort_run_merge_rewind(GpuSortRunMerge *merge);
-
-/* Returns the next row's bytes, valid until the next call.  False: there is
- * none. */
-extern bool gpusort_run_merge_next(GpuSortRunMerge *merge, const char **row);
+/* The rows of runs.  by_order: their job has been merged, and they are read in
+ * its order.  Else their keys are compared. */
+extern GpuSortOutput *gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill,
+												   bool by_order, bool random_access,
+												   const GpuSortDeviceFigures *figures);
 
 #endif							/* GPUSORT_SPILL_H */

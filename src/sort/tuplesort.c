@@ -130,7 +130,7 @@ begin_packing(GpuSortTuplesort *sort)
 	sort->n_encodings = spec->grouping ? 0 :
 		gpusort_choose_encodings(sort->array, sort->slots.array_row, spec, sort->expected_rows,
 								 sort->encodings, &pays);
-	/* a setting has taken the first key's words */
+	/* a setting, or distrust, has taken the first key's words */
 	if (sort->n_encodings == 0 && !spec->grouping)
 		return GPUSORT_NATIVE_COLLATION;
 	if (!pays)
@@ -269,8 +269,9 @@ perform_on_device(GpuSortTuplesort *sort)
 	gpusort_feed_finish(sort->feed);
 	sort->own_rows = sort->feed->rows;
 	sort->rows_fed = gpusort_job_rows_fed(sort->job, &to_verify);
+	/* all rows have their words, and none needs a check after all */
 	if (!to_verify)
-		gpusort_ordering_trust_words(&sort->ordering);
+		sort->ordering.check = NULL;
 	finish_last_run(sort);
 	if (sort->spill != NULL)
 	{
@@ -409,7 +410,6 @@ gpusort_tuplesort_begin(const GpuSortSpec *spec, MemoryContext parent, GpuSortNa
 	sort->spec = spec;
 	sort->slots.result = spec->result;
 	sort->slots.native = spec->native;
-	sort->slots.native_goes_out = spec->native_goes_out;
 	sort->context = context;
 	sort->expected_rows = spec->rows;
 	sort->native_reason = GPUSORT_NATIVE_NONE;
@@ -535,8 +535,7 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 GpuSortNativeReason
 gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort)
 {
-	if (sort->native_reason == GPUSORT_NATIVE_NONE &&
-		gpusort_ordering_was_violated(&sort->ordering))
+	if (sort->native_reason == GPUSORT_NATIVE_NONE && sort->ordering.n_violated > 0)
 		return GPUSORT_NATIVE_COLLATION;
 	return sort->native_reason;
 }

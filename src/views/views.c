@@ -249,7 +249,7 @@ gpusort_devices(PG_FUNCTION_ARGS)
 	n_services = gpusort_shared->n_services;
 	memcpy(services, gpusort_shared->services, sizeof(services));
 	for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
-		jobs[i] = gpusort_service_count_jobs(i);
+		jobs[i] = gpusort_service_count_jobs(i, false);
 	free_buffers = gpusort_shared->n_free_buffers;
 	LWLockRelease(gpusort_shared_lock());
 	for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)

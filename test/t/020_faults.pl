@@ -76,20 +76,21 @@ sub poll
 
 sub set_fail_at
 {
-	my ($rig, $n, $setting) = @_;
+	my ($rig, $n) = @_;
 
-	$rig->{watch}->query("alter system set $setting = $n");
+	$rig->{watch}->query("alter system set gpusort.debug_fail_at = $n");
 	$rig->{watch}->query('select pg_reload_conf()');
 }
 
-# Has the n-th call or allocation from now on fail; returns the service's process.
+# Has the n-th call or allocation from now on fail, or, where the sweep refuses, all allocations from there on; returns
+# the service's process.
 sub arm
 {
-	my ($rig, $n, $setting) = @_;
+	my ($rig, $n, $sweep) = @_;
 
-	set_fail_at($rig, $n, $setting);
+	set_fail_at($rig, $sweep->{refuses} ? -$n : $n);
 	poll($rig, "coalesce(detail like 'device call or allocation $n fails,%', false)")
-	  or die "$setting is not followed";
+	  or die 'gpusort.debug_fail_at is not followed';
 	return $rig->{watch}->query('select service_pid from gpusort_devices');
 }
 
@@ -167,8 +168,7 @@ sub add_sweep
 {
 	my ($rigs, $what, $make_run, %options) = @_;
 	my $sweep = { what => $what, parts => scalar @$rigs, wrong => '', left => '',
-		count => { map { $_ => 0 } 'lost', 'refused', 'none', 'error', 'held', 'native_device_memory', 'failed' },
-		setting => $options{refuses} ? 'gpusort.debug_refuse_from' : 'gpusort.debug_fail_at', %options };
+		count => { map { $_ => 0 } 'lost', 'refused', 'none', 'error', 'held', 'native_device_memory', 'failed' }, %options };
 
 	$sweep->{open} = $sweep->{parts};
 	push @{ $rigs->[$_]{sweeps} }, { sweep => $sweep, number => $_, n => 0, run => $make_run->($rigs->[$_]) } for 0 .. $#$rigs;
@@ -234,7 +234,7 @@ sub begin_part
 
 		like($plan, $sweep->{plan}, "$sweep->{what}: the plan");
 	}
-	my $service = arm($rig, 2 ** 31 - 1, $sweep->{setting});
+	my $service = arm($rig, 2 ** 31 - 1, $sweep);
 	my $wrong = run_statement($rig, $part);
 	$sweep->{wrong} .= "nothing fails: $wrong\n" if $wrong;
 	poll($rig, 'open_jobs = 0');
@@ -283,10 +283,10 @@ sub next_step
 
 	begin_part($rig, $part) if $part->{n} == 0;
 	hold($rig) if $sweep->{holds};
-	my $service = arm($rig, $part->{n}, $sweep->{setting});
+	my $service = arm($rig, $part->{n}, $sweep);
 	my $wrong = run_statement($rig, $part);
 	my $failed = what_failed($rig, $part->{n}, $service);
-	set_fail_at($rig, 0, $sweep->{setting});
+	set_fail_at($rig, 0);
 	$sweep->{count}{$failed}++;
 	$sweep->{wrong} .= "call $part->{n} ($failed): $wrong\n" if $wrong;
 	$rig->{after} = "call $part->{n} ($failed)";

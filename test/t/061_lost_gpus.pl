@@ -10,10 +10,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $copy = copy_of_installation();
-unlink "$copy->{pkglibdir}/gpusort.so" or die "gpusort.so: $!";
-symlink "$FindBin::RealBin/../modules/stand_in_gpus/gpusort.so", "$copy->{pkglibdir}/gpusort.so" or die "gpusort.so: $!";
-$ENV{PATH} = "$copy->{bindir}:$ENV{PATH}";
+use_stand_ins();
 $GpuSortTest::device = 'auto,host';
 my $node = new_server('lost_gpus', 'autovacuum = off');
 make_tables($node);
@@ -116,14 +113,6 @@ append_to_file($node->data_dir . '/gpu_0_is_gone', '');
 lose_gpu(1);
 devices_are('both lost at once', 'host serving no GPU: GPU 0 is gone', 'unavailable GPU 1 is gone');
 sorts_are_done_by('both lost at once', qr/host \(\d+ threads\), service 0/);
-
-# --- a reload finds no GPU that is not to be opened yet
-$node->safe_psql('postgres', 'alter system set gpusort.debug_fail_opens = 1000');
-bring_back(0);
-devices_are('not to be opened yet', 'host serving no GPU: gpusort.debug_fail_opens', 'unavailable gpusort.debug_fail_opens');
-$node->safe_psql('postgres', 'alter system reset gpusort.debug_fail_opens');
-lose_gpu(0);
-devices_are('gone again', 'host serving no GPU: GPU 0 is gone', 'unavailable GPU 1 is gone');
 
 # --- and back: the other service looks for its GPU by itself, and then the first one for its own
 unlink map { $node->data_dir . "/gpu_${_}_is_gone" } 0, 1;

@@ -1,19 +1,23 @@
-# The device is lost below a sort: what else the session sees of it, rows and errors apart.
+# The device is lost below a sort: what else the session sees of it, rows and errors apart.  modules/stand_in_gpus has
+# a host device that cannot be opened while there is a file.
 use strict;
 use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
+BEGIN { $ENV{GPUSORT_TEST_DEVICE} = 'host'; }
 use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SortWalks;
 use Test::More;
 
+use_stand_ins();
 my $node = new_server('lost_device', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
 	'min_parallel_table_scan_size = 0');
 wait_for_state($node, 'serving');
 make_tables($node);
+my $gone = $node->data_dir . '/host_is_gone';
 # gate(i, at, name): passes i on; from at on it waits until the file name is in the data directory
 $node->safe_psql('postgres', q{
 	alter table big set (parallel_workers = 2);
@@ -57,8 +61,7 @@ my $explain = 'explain (analyze, costs off, timing off, summary off) execute sor
 $session->query('set max_parallel_workers_per_gather = 2; set plan_cache_mode = force_generic_plan');
 $session->query("prepare sorted as $sorted; prepare hash as $hash");
 like($session->query($explain), qr/Sort Method: (?:host|gpu).*Rows Fed: [1-9].*GpuSortFeed/s, 'workers feed a sort');
-$node->safe_psql('postgres', 'alter system set gpusort.debug_fail_opens = 1');
-$node->safe_psql('postgres', 'select pg_reload_conf()');
+append_to_file($gone, '');
 $session->send($hash =~ s/from big/from big where gate(id, 150000, 'fed') > 0/r);
 $node->poll_query_until('postgres', "select count(*) = 3 from pg_stat_activity where $session->{pid} in (pid, leader_pid) and wait_event = 'PgSleep'") or die 'not all came to their gate';
 my $failed = $node->safe_psql('postgres', 'select failed from gpusort_stats');
@@ -75,20 +78,21 @@ is($session->query('execute hash'), $right, 'the next one gives the rows');
 my $plan = $session->query($explain);
 like($plan, qr/Sort Method: native \(no device serves\)/, 'natively');
 unlike($plan, qr/Rows Fed:/, 'nothing is said to have been fed');
-$node->safe_psql('postgres', 'alter system reset gpusort.debug_fail_opens');
+unlink $gone or die "$gone: $!";
 $node->safe_psql('postgres', 'select pg_reload_conf()');
 $node->poll_query_until('postgres', "select state = 'serving' from gpusort_devices") or die 'the service is not back';
 
 # --- while it serves no new sorts, as the settings have changed and a sort is open: it is looked for again as one that served
 $session->query('begin; declare c cursor for select k, id from big order by k, id; fetch 10 from c');
 is($session->error, '', 'a cursor is open');
-$node->safe_psql('postgres', 'alter system set ' . ($GpuSortTest::device eq 'host' ? 'gpusort.host_threads = 1' : "gpusort.device = 'host'"));
-$node->safe_psql('postgres', 'alter system set gpusort.debug_fail_opens = 1');
+$node->safe_psql('postgres', 'alter system set gpusort.host_threads = 1');
+append_to_file($gone, '');
 $node->safe_psql('postgres', 'select pg_reload_conf()');
 ok($node->poll_query_until('postgres', "select (state, detail) = ('starting', 'waiting for open sorts to end') from gpusort_devices"), 'the new settings wait for it');
 kill 'TERM', service_pid($node);
-ok($node->poll_query_until('postgres', "select (state, detail) = ('unavailable', 'gpusort.debug_fail_opens') from gpusort_devices"), 'the device is lost meanwhile, and known to be missing');
+ok($node->poll_query_until('postgres', "select (state, detail) = ('unavailable', 'the host device is gone') from gpusort_devices"), 'the device is lost meanwhile, and known to be missing');
 # the session still holds its failed sort
+unlink $gone or die "$gone: $!";
 ok($node->poll_query_until('postgres', "select state = 'serving' from gpusort_devices"), 'it is found again without a reload, though a session holds a failed sort');
 $session->query('rollback');
 $node->safe_psql('postgres', 'alter system reset all');

@@ -10,10 +10,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $copy = copy_of_installation();
-unlink "$copy->{pkglibdir}/gpusort.so" or die "gpusort.so: $!";
-symlink "$FindBin::RealBin/../modules/stand_in_gpus/gpusort.so", "$copy->{pkglibdir}/gpusort.so" or die "gpusort.so: $!";
-$ENV{PATH} = "$copy->{bindir}:$ENV{PATH}";
+use_stand_ins();
 $GpuSortTest::device = 'host';
 my $node = new_server('other_memory', "gpusort.device_memory = '512MB'", "work_mem = '64kB'", 'synchronize_seqscans = off', 'autovacuum = off');
 wait_for_state($node, 'serving');

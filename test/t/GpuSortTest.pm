@@ -19,7 +19,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(new_server copy_of_installation wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still
+our @EXPORT = qw(new_server copy_of_installation use_stand_ins wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still
   make_tables make_gate make_same_pages digest sorts_on_device nothing_left_over milliseconds
   open_files temporary_files);
 
@@ -117,6 +117,17 @@ sub copy_of_installation
 		symlink $file, $link or die "link to $file: $!" unless $file eq "$place{sharedir}/extension";
 	}
 	return \%copy;
+}
+
+# Servers begun from here on have a gpusort.so in which host devices stand in for GPUs (modules/stand_in_gpus).
+sub use_stand_ins
+{
+	my $copy = copy_of_installation();
+
+	unlink "$copy->{pkglibdir}/gpusort.so" or die "gpusort.so: $!";
+	symlink "$FindBin::RealBin/../modules/stand_in_gpus/gpusort.so", "$copy->{pkglibdir}/gpusort.so" or die "gpusort.so: $!";
+	$ENV{PATH} = "$copy->{bindir}:$ENV{PATH}";
+	return;
 }
 
 # Waits until gpusort_devices shows the state.

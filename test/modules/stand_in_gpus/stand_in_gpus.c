@@ -3,10 +3,10 @@
  *	  Two host devices that say that they are GPUs, for what services do with
  *	  several GPUs, on a machine without.
  *
- * In:  calls of gsort.h, from the service; files gpu_0_is_gone, gpu_1_is_gone
- *	    and no_memory_for_jobs in the server's folder.
- * Out: a GPU that is gone cannot be opened; one that goes while it is open is
- *	    lost at once.  Where the budget has memory for a job's first rows, the
+ * In:  calls of gsort.h, from the service; files gpu_0_is_gone, gpu_1_is_gone,
+ *	    host_is_gone and no_memory_for_jobs in the server's folder.
+ * Out: a device that is gone cannot be opened; a GPU that goes while it is open
+ *	    is lost at once.  Where the budget has memory for a job's first rows, the
  *	    device itself, also one that says that it is the host's, has none.
  *
  * Linked into a gpusort.so, with --wrap for these functions.  Runs in the
@@ -49,6 +49,11 @@ __wrap_gsort_open(const gsort_device_options *options, gsort_device **device,
 	int			ordinal = options->n_ordinals > 0 ? options->ordinals[0] : 0;
 	gsort_status status;
 
+	if (options->kind == GSORT_KIND_HOST && access("host_is_gone", F_OK) == 0)
+	{
+		snprintf(reason, reason_bytes, "the host device is gone");
+		return GSORT_UNSUPPORTED;
+	}
 	if (options->kind == GSORT_KIND_HOST)
 	{
 		status = __real_gsort_open(options, device, reason, reason_bytes);
