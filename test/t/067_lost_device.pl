@@ -57,7 +57,7 @@ my $explain = 'explain (analyze, costs off, timing off, summary off) execute sor
 $session->query('set max_parallel_workers_per_gather = 2; set plan_cache_mode = force_generic_plan');
 $session->query("prepare sorted as $sorted; prepare hash as $hash");
 like($session->query($explain), qr/Sort Method: (?:host|gpu).*Rows Fed: [1-9].*GpuSortFeed/s, 'workers feed a sort');
-$node->safe_psql('postgres', 'alter system set gpusort.debug_fail_opens = 1');
+$node->safe_psql('postgres', 'alter system set gpusort.debug_fail_opens = 1000');
 $node->safe_psql('postgres', 'select pg_reload_conf()');
 $session->send($hash =~ s/from big/from big where gate(id, 150000, 'fed') > 0/r);
 $node->poll_query_until('postgres', "select count(*) = 3 from pg_stat_activity where $session->{pid} in (pid, leader_pid) and wait_event = 'PgSleep'") or die 'not all came to their gate';

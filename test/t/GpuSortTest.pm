@@ -19,7 +19,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(new_server copy_of_installation wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still
+our @EXPORT = qw(new_server copy_of_installation wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still nobody_sorts
   make_tables make_gate make_same_pages digest sorts_on_device nothing_left_over milliseconds
   open_files temporary_files);
 
@@ -212,6 +212,15 @@ sub make_tables
 		analyze small;});
 }
 
+# The service frees a sort's memory a moment after the query has ended.  Who counts on this memory, and may not wait for it,
+# waits here until there is no sort.
+sub nobody_sorts
+{
+	my ($node) = @_;
+
+	return $node->poll_query_until('postgres', 'select sum(open_jobs) = 0 and sum(reserved_bytes) = 0 from gpusort_devices');
+}
+
 # A hash of a query's rows in their order.
 sub digest
 {
@@ -299,7 +308,7 @@ package GpuSortTest::Session;
 use Time::HiRes qw(time sleep);
 use PostgreSQL::Test::Utils;
 
-# It lives for so many seconds at most (120), whatever it waits for.
+# It lives for so many seconds at most (600), whatever it waits for.
 sub new
 {
 	my ($class, $node, $seconds) = @_;
@@ -308,7 +317,7 @@ sub new
 	$self->{psql} = IPC::Run::start(
 		[ 'psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres') ],
 		'<', \$self->{in}, '>', \$self->{out}, '2>', \$self->{err},
-		IPC::Run::timeout($seconds // 120));
+		IPC::Run::timeout($seconds // 600));
 	$self->{pid} = $self->query('select pg_backend_pid()');
 	return $self;
 }
@@ -332,7 +341,8 @@ sub finish
 	my ($self) = @_;
 	my $mark = qr/^done $self->{statements}\n/m;
 
-	while ($self->{out} !~ $mark || $self->{err} !~ $mark)
+	# at the end: to search all of a long output after each of its pieces would take minutes
+	while (substr($self->{out}, -1000) !~ $mark || substr($self->{err}, -1000) !~ $mark)
 	{
 		last unless $self->{psql}->pumpable;
 		eval { $self->{psql}->pump; 1 } or last;
