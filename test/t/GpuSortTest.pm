@@ -19,7 +19,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(new_server copy_of_installation wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still nobody_sorts
+our @EXPORT = qw(new_server copy_of_installation wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still nobody_sorts draw
   make_tables make_gate make_same_pages digest sorts_on_device nothing_left_over milliseconds
   open_files temporary_files);
 
@@ -33,6 +33,19 @@ my @forced = (
 
 # The device under test.
 our $device = $ENV{GPUSORT_TEST_DEVICE} // 'host';
+
+# Some tests draw a part of their cases, by the seed that they print.  With ROUNDS=all they run all of them.
+our $all_cases = ($ENV{ROUNDS} // '') eq 'all';
+
+# So many of the cases, in their order.
+sub draw
+{
+	my ($n, @cases) = @_;
+	my @left = (0 .. $#cases);
+
+	splice @left, int rand @left, 1 while @left > $n && !$all_cases;
+	return @cases[@left];
+}
 
 # A started server with the extension, serving with that device, unless lines say
 # otherwise.
