@@ -198,7 +198,7 @@ sub stop_service
 
 		kill 'STOP', $pid;
 		$node->psql('postgres', 'select * from gpusort_devices',
-			timeout => 3, timed_out => \$timed_out);
+			timeout => 10, timed_out => \$timed_out);
 		return $pid unless $timed_out;
 		kill 'CONT', $pid;
 		sleep 0.05;
