@@ -17,6 +17,9 @@
 pg_config=${PG_CONFIG:-pg_config}
 stage=
 
+# Seconds that PostgreSQL's modules for tests, and pg_ctl, wait at most: on a busy machine everything takes several times as long.
+export PG_TEST_TIMEOUT_DEFAULT=${PG_TEST_TIMEOUT_DEFAULT:-600} PGCTLTIMEOUT=${PGCTLTIMEOUT:-600}
+
 # A line for cluster_start, in tests of plans: costs follow the host device's threads, by default as many as processors.
 # shellcheck disable=SC2034 # for those who source this
 plan_threads='gpusort.host_threads = 2'
@@ -169,7 +172,7 @@ cluster_start()
 		"fsync = off" \
 		"shared_preload_libraries = 'gpusort'" \
 		"$@" | as_server_user tee -a data/postgresql.conf >/dev/null
-	as_server_user pg_ctl -D data -l server.log -w -t 120 start >/dev/null ||
+	as_server_user pg_ctl -D data -l server.log -w start >/dev/null ||
 		{ tail -n 30 "$cluster_dir/server.log" >&2; die "the server did not start"; }
 }
 
@@ -278,11 +281,11 @@ run_quietly()
 # Waits until the service has said what it has: a device, or why there is none.
 wait_for_service()
 {
-	for _ in $(seq 600); do
+	for _ in $(seq 1800); do
 		[ "$(query "select count(*) from gpusort_devices where state = 'starting'")" != 0 ] || return 0
 		sleep 0.1
 	done
-	die "the gpusort service is still starting after 60 s"
+	die "the gpusort service is still starting after 180 s"
 }
 
 # serving_device KIND: prints the name of the first serving device of that kind
@@ -320,7 +323,7 @@ choose_device()
 	device_kind=host
 	query "alter system set gpusort.device = '$hosts'"
 	query "select pg_reload_conf()" >/dev/null
-	for _ in $(seq 300); do
+	for _ in $(seq 1800); do
 		device_name=$(serving_device host)
 		[ -z "$device_name" ] || return 0
 		sleep 0.1

@@ -39,7 +39,7 @@ my $folder = tempdir('gpusort-corpus.XXXXXX', TMPDIR => 1, CLEANUP => 1);
 my ($most_unsteady, $one_more_of) = (3, 200);
 # How often what differs is run natively again.
 my $native_runs = 5;
-my %plain = ('statement_timeout' => '120s', 'client_min_messages' => 'notice', 'jit' => 'off');
+my %plain = ('statement_timeout' => '600s', 'client_min_messages' => 'notice', 'jit' => 'off');
 
 sub session
 {

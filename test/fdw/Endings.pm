@@ -19,6 +19,7 @@ use Time::HiRes qw(sleep time);
 
 our @EXPORT = qw(try_endings);
 
+# Each ending comes while the sort stands still, and two of them, which are drawn (all with ROUNDS=all), also while it runs.
 # try_endings(home => node, far => [node, ...], link => the Link to the first of these, application => how the remote sessions' names begin, plans => [...],
 #   settle => code that runs when all servers serve again, and is told what happened; may be none)
 #
@@ -28,14 +29,20 @@ our @EXPORT = qw(try_endings);
 sub try_endings
 {
 	my (%of) = @_;
+	my $seed = $ENV{SEED} // int(time);
 
+	srand $seed;
+	note "seed $seed";
 	for my $plan (@{ $of{plans} })
 	{
+		my %drawn = map { ($_->{name} => 1) } draw(2, grep { !$_->{kills} } endings());
+
 		for my $ending (endings())
 		{
 			for my $phase (qw(halted running))
 			{
 				next if $phase eq 'halted' && $ending->{kills};	# it would be halted for good
+				next if $phase eq 'running' && !$ending->{kills} && !$drawn{ $ending->{name} };
 				next if $phase eq 'halted' && $plan->{fetched} && $ending->{remote};	# none is under way
 				try_ending(\%of, $plan, $ending, $phase);
 			}

@@ -79,12 +79,12 @@ begin
 end $$;
 
 -- What jobs still hold.  The service closes a job behind the query that had it, so
--- this gives it some seconds.
+-- this gives it three minutes.
 create function pg_temp.left_over() returns text language plpgsql as $$
 declare
 	d record;
 begin
-	for i in 1 .. 1000 loop
+	for i in 1 .. 18000 loop
 		select open_jobs, buffer_bytes - free_buffer_bytes as buffers, reserved_bytes from gpusort_devices into d;
 		exit when d.open_jobs = 0 and d.buffers = 0 and d.reserved_bytes = 0;
 		perform pg_sleep(0.01);

@@ -39,7 +39,7 @@ drop table priced;
 -- device memory: what is spilled costs its pages twice
 create function pg_temp.budget(setting text) returns void language plpgsql as $$
 begin
-	for i in 1 .. 1000 loop
+	for i in 1 .. 18000 loop
 		exit when (select budget_bytes = pg_size_bytes(setting) from gpusort_devices);
 		perform pg_sleep(0.01);
 	end loop;
@@ -83,7 +83,7 @@ select b.cost - a.cost between 44000 and 60000 as pages_and_merge from plans a, 
 select pg_temp.do_explain('select * from more_wide_rows() order by k');
 alter system reset gpusort.device_memory;
 select pg_reload_conf() \g /dev/null
-do $$ begin for i in 1 .. 1000 loop exit when (select budget_bytes <> pg_size_bytes('32MB') from gpusort_devices); perform pg_sleep(0.01); end loop; end $$;
+do $$ begin for i in 1 .. 18000 loop exit when (select budget_bytes <> pg_size_bytes('32MB') from gpusort_devices); perform pg_sleep(0.01); end loop; end $$;
 drop function wide_rows(), more_wide_rows();
 drop type wide_row;
 

@@ -102,7 +102,7 @@ select attname, format_type(atttypid, atttypmod) from pg_attribute
 select attname, format_type(atttypid, atttypmod) from pg_attribute
 	where attrelid = 'gpusort_devices'::regclass and attnum > 0 order by attnum::text::int8;
 -- other tests' last sorts may still be closing
-do $$ begin for i in 1 .. 3000 loop exit when (select open_jobs from gpusort_devices) = 0; perform pg_sleep(0.01); end loop; end $$;
+do $$ begin for i in 1 .. 18000 loop exit when (select open_jobs from gpusort_devices) = 0; perform pg_sleep(0.01); end loop; end $$;
 select kind, ordinal, state, detail, budget_bytes <= memory_bytes as within_memory, open_jobs, driver, runtime from gpusort_devices;
 select backend_type, datname from pg_stat_activity where pid = (select service_pid from gpusort_devices);
 

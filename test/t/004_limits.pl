@@ -111,16 +111,19 @@ is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), '2', '
 # the cursors are read again and again, so their buffers are not idle; who may not wait for them is native
 my $busy = $node->safe_psql('postgres', 'select native_no_buffers from gpusort_stats');
 my $seen = 0;
-for (1 .. 20)
+my $native_sort = GpuSortTest::Session->new($node);
+$native_sort->query('set gpusort.wait_timeout = 0');
+for (1 .. 100)
 {
 	$session->query('move 20000 in a; move 20000 in b; move backward all in a') ;
 	$session->query("rollback; begin; $declared; set local gpusort.wait_timeout = 0");
 	$session->query("declare s$_ scroll cursor for select k from small order by k; fetch 1 from s$_") for 1 .. 8;
-	my $plan = $node->safe_psql('postgres', 'set gpusort.wait_timeout = 0; explain (analyze, timing off, costs off) select * from small order by k');
+	my $plan = $native_sort->query('explain (analyze, timing off, costs off) select * from small order by k');
 	next unless $plan =~ /native \(\Q$buffers\E\)/;
 	$seen = 1;
 	last;
 }
+$native_sort->close;
 ok($seen, 'one sort more is native, and says why');
 cmp_ok(count_of('native_no_buffers'), '>', $busy, 'and counted');
 sleep 1.5;

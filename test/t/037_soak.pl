@@ -133,7 +133,7 @@ sub sample
 	my $pid = service_pid($node);
 	my ($used, $busy);
 
-	for (1 .. 500)
+	for (1 .. 9000)
 	{
 		($used, $busy) = split /\|/, $node->safe_psql('postgres',
 			'select used_bytes, open_jobs + reserved_bytes + buffer_bytes - free_buffer_bytes from gpusort_devices');

@@ -3,6 +3,7 @@
 # of the same values by the device against PostgreSQL's own.
 #
 #   GPUSORT_SEED   of the values
+#   ROUNDS=all     all of them; by default a part is drawn, as each value meets each other one
 use strict;
 use warnings;
 
@@ -374,7 +375,8 @@ my $began = time;
 my $pairs = 0;
 for my $entry (@subjects)
 {
-	my ($name, $type, $values, %subject) = @$entry;
+	my ($name, $type, $all_values, %subject) = @$entry;
+	my $values = [ draw(250, @$all_values) ];
 	my $typmod = $subject{typmod} // -1;
 	my $prefix = $subject{prefix} // 'null';
 	my $array = array_of($type, $values, %subject);
@@ -447,7 +449,7 @@ for my $collation (sort keys %collations)
 		for my $type ('text', 'bpchar', 'name', 'varchar')
 		{
 			# entries are of 256 bytes at most
-			my @fit = grep { length($_) <= ($type eq 'name' ? 60 : 256) } @texts;
+			my @fit = draw(150, grep { length($_) <= ($type eq 'name' ? 60 : 256) } @texts);
 
 			check_dictionaries("$type, $collation", $type, $collation, $type eq 'text' || rand() < 0.5 ? @fit : map { pick(@fit) } 1 .. 120);
 		}

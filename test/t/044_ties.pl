@@ -1,7 +1,8 @@
 # Rows that their words leave undecided: tie runs are finished in the backend, whatever
 # their size and wherever blocks and runs divide them, and read to and fro like all others.
 #
-#   GPUSORT_SEED   of the walks
+#   GPUSORT_SEED   of the walks, and of the keys of few values
+#   ROUNDS=all     all such keys, not four of them under each collation
 #
 # Arrays have no words, so every key from the first array on is left to the backend.
 use strict;
@@ -127,7 +128,7 @@ my @few_keys = ('brand, n, b, d, id', 'brand desc nulls last, n desc, b desc, id
 my @collations = ('"C"', $node->safe_psql($database, q{select quote_ident(collname) from pg_collation where collname in ('en-x-icu', 'en_US.utf8') order by 1}) =~ /(\S+)/g);
 for my $collation (@collations)
 {
-	for my $keys (@few_keys)
+	for my $keys (draw(4, @few_keys))
 	{
 		my $query = "select * from few_values order by kind collate $collation, " . ($keys =~ s/\b(brand|many)\b/$1 collate $collation/gr);
 

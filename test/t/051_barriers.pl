@@ -1,6 +1,6 @@
 # What all processes of a server have to take notice of: DROP DATABASE and DROP TABLESPACE wait for
 # each of them, and so does a promotion from PostgreSQL 19 on.  The service does so while a
-# call of the device lasts, which gpusort.debug_call_delay makes long, and when it is about to exit.
+# call of the device lasts, to which gpusort.debug_call_delay adds an hour, and when it is about to exit.
 use strict;
 use warnings;
 
@@ -10,7 +10,7 @@ use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time sleep);
+use Time::HiRes qw(sleep);
 
 my $node = new_server('barriers', 'max_wal_senders = 3', "gpusort.buffer_memory = '64MB'");
 wait_for_state($node, 'serving');
@@ -43,21 +43,28 @@ sub wait_for_call
 {
 	my ($on, $pid, $what) = @_;
 
-	for (1 .. 400)
+	for (1 .. 9000)
 	{
 		return pass("$what: the service is in a call of the device") if in_call($on, $pid);
-		sleep 0.05;
+		sleep 0.02;
 	}
 	return fail("$what: the service is in no call of the device");
 }
 
-my $began = time;
+# Ends the service, whose call does not end: it leaves without the call, and another one opens the device.
+sub end_call
+{
+	my ($on, $pid) = @_;
+
+	$on->adjust_conf('postgresql.conf', 'gpusort.debug_call_delay', '0');
+	$on->reload;
+	$on->poll_query_until('postgres', q{select current_setting('gpusort.debug_call_delay') = '0'}) or die 'the delay is not reset';
+	$on->safe_psql('postgres', "select pg_terminate_backend($pid)");
+	return;
+}
+
 drop_database_and_tablespace($node);
 pass('while nothing is sorted');
-# seconds that a call lasts: far more than it takes to drop a database and a tablespace here and now
-my $delay = 6;
-$delay = int(6 * (time - $began)) + 1 if 6 * (time - $began) > $delay;
-note "a call lasts $delay s";
 
 # --- while a session sorts all the time
 my $sorting = GpuSortTest::Session->new($node);
@@ -67,40 +74,37 @@ $sorting->finish;
 is($sorting->error, '', 'while sorts go on');
 $sorting->close;
 
-# --- while the device is opened
-$node->append_conf('postgresql.conf', "gpusort.debug_call_delay = '${delay}s'");
+# --- while the device is opened: the call lasts far longer than this test
+my $in_calls = "gpusort.debug_call_delay = '1h'";
+$node->append_conf('postgresql.conf', $in_calls);
 $node->restart;
 $node->poll_query_until('postgres', 'select service_pid > 0 from gpusort_devices') or die 'no service';
 my $service = service_pid($node);
 wait_for_call($node, $service, 'open');
 drop_database_and_tablespace($node);
-# it is the same call, as opening a device takes one
 wait_for_call($node, $service, 'open, and nobody has waited for it');
-ok(wait_for_state($node, 'serving'), 'the service serves again');
 is(service_pid($node), $service, 'it is the same process');
-is(digest($node, $sorted), $right, 'the rows are right');
-nothing_left_over($node, 'after a call that lasts');
 
 # --- while it exits
-$node->adjust_conf('postgresql.conf', 'gpusort.debug_call_delay', '0');
-$node->safe_psql('postgres', 'select pg_reload_conf()');
-$node->safe_psql('postgres', "select pg_terminate_backend($service)");
+end_call($node, $service);
 drop_database_and_tablespace($node);
 $node->poll_query_until('postgres', "select service_pid <> $service from gpusort_devices") or die 'no new service';
 
 # --- a standby is promoted while its service opens the device
 ok(wait_for_state($node, 'serving'), 'a new service serves');
+is(digest($node, $sorted), $right, 'the rows are right');
+nothing_left_over($node, 'after a call that did not end');
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', "gpusort.debug_call_delay = '${delay}s'");
+$standby->append_conf('postgresql.conf', $in_calls);
 $standby->start;
-$standby->poll_query_until('postgres', 'select service_pid > 0 from gpusort_devices');
-$began = time;
-wait_for_call($standby, service_pid($standby), 'standby');
-$standby->safe_psql('postgres', 'select pg_promote()');
-cmp_ok(time - $began, '<', $delay, 'standby: promoted while the device is opened');
-is($standby->safe_psql('postgres', "select state from gpusort_devices"), 'starting', 'standby: which goes on');
+$standby->poll_query_until('postgres', 'select service_pid > 0 from gpusort_devices') or die 'no service on the standby';
+$service = service_pid($standby);
+wait_for_call($standby, $service, 'standby');
+is($standby->safe_psql('postgres', 'select pg_promote(wait_seconds => 600)'), 't', 'standby: promoted while the device is opened');
+is($standby->safe_psql('postgres', "select state, service_pid from gpusort_devices"), "starting|$service", 'standby: which goes on');
+end_call($standby, $service);
 ok(wait_for_state($standby, 'serving'), 'standby: it serves at last');
 is(digest($standby, $sorted), $right, 'standby: the rows are right');
 

@@ -40,6 +40,8 @@ sub explained
 {
 	my ($query, $options) = @_;
 
+	# with less memory there are more runs
+	nobody_sorts($node);
 	return decode_json($session->query("explain (analyze, format json, $options) $query"))->[0]{Plan};
 }
 
@@ -216,7 +218,7 @@ for my $wait (@waits)
 	$service = stop_service($node);
 	$session->send($statement) if $statement !~ /held/;
 	$watcher->query('select pg_advisory_unlock(54)');
-	for (1 .. 500)
+	for (1 .. 9000)
 	{
 		$seen = $watcher->query("select wait_event_type, wait_event from pg_stat_activity where pid = $session->{pid}");
 		last if $seen eq "Extension|$shown";

@@ -150,7 +150,7 @@ my $log_end = -s $node->logfile;
 reload_with(host_threads => 4);
 ok(wait_for_state($node, 'starting'), 'a reload waits for it');
 is($node->safe_psql('postgres', 'select detail from gpusort_devices'), 'waiting for open sorts to end', 'which the view says');
-like(slurp_file($node->logfile, $log_end), qr/new settings wait for 1 open sorts to end.*The view gpusort_progress lists the open sorts of service 0/s, 'and the log says where to look whose');
+ok($node->wait_for_log(qr/new settings wait for 1 open sorts to end.*\n.*The view gpusort_progress lists the open sorts of service 0/, $log_end), 'and the log says where to look whose');
 is(digest($node, $sorted), $right, 'new sorts are native meanwhile');
 is($reading->query('move forward 299980 in c; fetch 10 from c'), $node->safe_psql('postgres', "set gpusort.enabled = off; select * from ($sorted) q offset 299990"), 'the open one goes on');
 is($reading->error, '', 'without an error');

@@ -203,7 +203,7 @@ while (time < $end)
 ok($load->finish, "$reloads reloads under load: all rows are right") or diag($err);
 note $out =~ /(number of transactions actually processed: \d+)/;
 is($node->safe_psql('postgres', 'select native_no_device + failed from gpusort_stats'), '0', 'no sort was lost or native for it');
-cmp_ok($node->safe_psql('postgres', 'select jobs from gpusort_stats'), '>', 16, 'sorts were on devices');
+cmp_ok($node->safe_psql('postgres', 'select jobs from gpusort_stats'), '>', 0, 'sorts were on devices');
 reload_with('gpusort.device', 'host,host');
 ok(all_serve(2), 'two');
 unlike(slurp_file($node->logfile), qr/no device serves, all sorts are left to PostgreSQL|terminated by signal/, 'none has looked for another device, or crashed');
@@ -215,8 +215,8 @@ append_to_file($gone, '');
 my $lost_at = -s $node->logfile;
 $second = rows_of('service_pid') =~ s/.*\n//sr;
 kill 'TERM', $second;
-ok($node->poll_query_until('postgres', q{select array_agg(state order by service) = '{serving,unavailable}' from gpusort_devices}), 'one cannot be opened again');
-is(rows_of('coalesce(detail, $$$$)'), "\nthe host device is gone", 'the view says why');
+ok($node->poll_query_until('postgres', q{select string_agg(concat_ws(' ', state, detail), ', ' order by service) = 'serving, unavailable the host device is gone' from gpusort_devices}),
+	'one cannot be opened again, and the view says why');
 like(substr(slurp_file($node->logfile), $lost_at), qr/LOG:  gpusort: service 1 has no device: the host device is gone\n.*DETAIL:  Sorts use the other devices\./, 'so does the log');
 is(digest($node, $sorted), $right, 'the rows are right');
 ok(sorts_on_device($node, $sorted), 'the other one sorts');

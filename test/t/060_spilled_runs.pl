@@ -31,7 +31,7 @@ sub until_true
 {
 	my ($condition) = @_;
 
-	for (1 .. 1500)
+	for (1 .. 9000)
 	{
 		return 1 if $watch->query("select $condition") eq 't';
 		sleep 0.01;
@@ -121,8 +121,9 @@ lose_at_gate('lost while the last run is sorted', 650000, \&lose_while_sorting);
 $session->query("begin; declare c cursor for $sorted");
 my $rows = $session->query('fetch 10 from c');
 
-kill 'TERM', $watch->query('select service_pid from gpusort_devices where open_jobs = 1');
-ok(until_true("bool_or(state <> 'serving') from gpusort_devices"), 'the device is lost while rows are read');
+my $lost_service = $watch->query('select service_pid from gpusort_devices where open_jobs = 1');
+kill 'TERM', $lost_service;
+ok(until_true("count(*) = 0 from gpusort_devices where service_pid = $lost_service"), 'the device is lost while rows are read');
 $rows .= "\n" . $session->query('fetch all from c');
 is($session->error, '', 'the rows are read to their end');
 $session->query("rollback; set gpusort.enabled = off; begin; declare c cursor for $sorted");

@@ -10,7 +10,8 @@ use GpuSortTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $seconds = 2;
+# a machine that does other work may keep a service that runs from answering for some seconds
+my $seconds = 5;
 my $node = new_server('halted_service', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
 wait_for_state($node, 'serving');
 make_tables($node);
@@ -137,12 +138,12 @@ go_on('while rows go out', $mark, $service);
 
 # --- it is in a call that blocks: the host device is opened
 $mark = -s $node->logfile;
-set_timeout(6);
-$node->safe_psql('postgres', q{alter system set gpusort.debug_call_delay = '10s'});
+set_timeout(9);
+$node->safe_psql('postgres', q{alter system set gpusort.debug_call_delay = '15s'});
 $node->safe_psql('postgres', q{alter system set gpusort.host_threads = 3});
 $node->safe_psql('postgres', 'select pg_reload_conf()');
 # and the view asks all the time
-ok($node->poll_query_until('postgres', q{select name like '%3 threads%' from gpusort_devices}), 'the service is in a call that blocks for 10 s');
+ok($node->poll_query_until('postgres', q{select name like '%3 threads%' from gpusort_devices}), 'the service is in a call that blocks for 15 s');
 is(count_in_log($mark, qr/gpusort: service \d does not respond/), 0, 'it has answered meanwhile');
 $node->safe_psql('postgres', q{alter system reset gpusort.debug_call_delay});
 set_timeout(0);

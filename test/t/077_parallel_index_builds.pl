@@ -295,6 +295,9 @@ $node->safe_psql('postgres', q{
 	create unlogged table unlogged as select * from d;
 	vacuum d, unlogged});
 $node->reload;
+# who shows the setting was started behind the reload; the checkpointer follows it before it writes a checkpoint
+$node->poll_query_until('postgres', q{select current_setting('full_page_writes') = 'off'}) or fail('full_page_writes is on');
+$node->safe_psql('postgres', 'checkpoint');
 for my $case ([ 'd', '(k8)' ], [ 'd', '(few)' ], [ 'd', '(tc) where few < 50' ], [ 'unlogged', '(k8)' ])
 {
 	my ($table, $keys) = @$case;

@@ -46,7 +46,7 @@ my @builds = (
 
 # --- storms: until the file "calm" is in the data directory
 
-my @storms = map { GpuSortTest::Session->new($node, 300) } 1 .. 3;
+my @storms = map { GpuSortTest::Session->new($node, 1800) } 1 .. 3;
 my $until_calm = q{while pg_stat_file('calm', true) is null loop %s commit; perform pg_sleep(0.02); end loop;};
 my @sends = (
 	q{create or replace function stormy(i int4) returns int4 immutable parallel safe language plpgsql as 'begin return i / 3; end';},
@@ -63,7 +63,7 @@ for my $i (0 .. $#storms)
 sub sessions_do
 {
 	my ($what, @statements) = @_;
-	my @sessions = map { GpuSortTest::Session->new($node, 300) } @statements;
+	my @sessions = map { GpuSortTest::Session->new($node) } @statements;
 
 	$_->query('set gpusort.index_builds = on') for @sessions;
 	$sessions[$_]->send($statements[$_]) for 0 .. $#sessions;
@@ -98,6 +98,7 @@ is(counter('index_builds'), 8, 'gpusort has built them');
 compare_all('eight at once');
 sessions_do('again', statements('reindex index ix%1$d'));
 is(counter('index_builds'), 16, 'again: gpusort has built them');
+ok(nobody_sorts($node), 'nobody sorts');
 my $spilled = counter('runs_spilled');
 $node->safe_psql('postgres', 'set gpusort.index_builds = on; reindex index ix1');
 cmp_ok(counter('runs_spilled'), '>', $spilled, 'alone: the largest spills');

@@ -19,7 +19,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(new_server copy_of_installation use_stand_ins wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still
+our @EXPORT = qw(new_server copy_of_installation use_stand_ins wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still nobody_sorts draw
   make_tables make_gate make_same_pages digest sorts_on_device nothing_left_over milliseconds
   open_files temporary_files);
 
@@ -33,6 +33,19 @@ my @forced = (
 
 # The device under test.
 our $device = $ENV{GPUSORT_TEST_DEVICE} // 'host';
+
+# Some tests draw a part of their cases, by the seed that they print.  With ROUNDS=all they run all of them.
+our $all_cases = ($ENV{ROUNDS} // '') eq 'all';
+
+# So many of the cases, in their order.
+sub draw
+{
+	my ($n, @cases) = @_;
+	my @left = (0 .. $#cases);
+
+	splice @left, int rand @left, 1 while @left > $n && !$all_cases;
+	return @cases[@left];
+}
 
 # A started server with the extension, serving with that device, unless lines say
 # otherwise.
@@ -196,7 +209,7 @@ sub stop_service
 
 		kill 'STOP', $pid;
 		$node->psql('postgres', 'select * from gpusort_devices',
-			timeout => 3, timed_out => \$timed_out);
+			timeout => 10, timed_out => \$timed_out);
 		return $pid unless $timed_out;
 		kill 'CONT', $pid;
 		sleep 0.05;
@@ -221,6 +234,15 @@ sub make_tables
 		create table small as select (i * 7919) % 10007 as k, i as id from generate_series(1, 10000) i;
 		analyze big;
 		analyze small;});
+}
+
+# The service frees a sort's memory a moment after the query has ended.  Who counts on this memory, and may not wait for it,
+# waits here until there is no sort.
+sub nobody_sorts
+{
+	my ($node) = @_;
+
+	return $node->poll_query_until('postgres', 'select sum(open_jobs) = 0 and sum(reserved_bytes) = 0 from gpusort_devices');
 }
 
 # A hash of a query's rows in their order.
@@ -310,7 +332,7 @@ package GpuSortTest::Session;
 use Time::HiRes qw(time sleep);
 use PostgreSQL::Test::Utils;
 
-# It lives for so many seconds at most (120), whatever it waits for.
+# It lives for so many seconds at most (600), whatever it waits for.
 sub new
 {
 	my ($class, $node, $seconds) = @_;
@@ -319,7 +341,7 @@ sub new
 	$self->{psql} = IPC::Run::start(
 		[ 'psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres') ],
 		'<', \$self->{in}, '>', \$self->{out}, '2>', \$self->{err},
-		IPC::Run::timeout($seconds // 120));
+		IPC::Run::timeout($seconds // 600));
 	$self->{pid} = $self->query('select pg_backend_pid()');
 	return $self;
 }
@@ -343,7 +365,8 @@ sub finish
 	my ($self) = @_;
 	my $mark = qr/^done $self->{statements}\n/m;
 
-	while ($self->{out} !~ $mark || $self->{err} !~ $mark)
+	# at the end: to search all of a long output after each of its pieces would take minutes
+	while (substr($self->{out}, -1000) !~ $mark || substr($self->{err}, -1000) !~ $mark)
 	{
 		last unless $self->{psql}->pumpable;
 		eval { $self->{psql}->pump; 1 } or last;
