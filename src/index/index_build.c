@@ -55,8 +55,8 @@
 /*
  * A build is worth it from this many times gpusort.min_rows on, because it
  * copies each row and compares it again.  On the host device, builds from 1,000
- * to 60,000 rows took up to 1.3 times the processor time of PostgreSQL's, and
- * those from 100,000 rows 0.6 to 1.05 times (bench/NOTES.md).
+ * to 30,000 rows took 0.6 to 1.2 times the processor time of PostgreSQL's, and
+ * those from 100,000 rows 0.4 to 1.03 times (bench/NOTES.md).
  */
 #define MIN_ROWS_TIMES		5
 
