@@ -38,6 +38,7 @@ CREATE FUNCTION gpusort_stats(
 	OUT native_device_memory bigint,
 	OUT native_collation bigint,
 	OUT native_cost bigint,
+	OUT native_few_rows bigint,
 	OUT native_index_key bigint,
 	OUT failed bigint,
 	OUT planned_native_disabled bigint,

@@ -52,7 +52,15 @@
 /* A sample takes this part of maintenance_work_mem at most. */
 #define PART_OF_SAMPLE		16
 
-/* Fewer rows of it may be in order by chance. */
+/*
+ * A build is worth it from this many times gpusort.min_rows on, because it
+ * copies each row and compares it again.  On the host device, builds from 1,000
+ * to 30,000 rows took 0.6 to 1.2 times the processor time of PostgreSQL's, and
+ * those from 100,000 rows 0.4 to 1.03 times (bench/NOTES.md).
+ */
+#define MIN_ROWS_TIMES		5
+
+/* Fewer rows of a sample may be in order by chance. */
 #define ROWS_TO_SEE_ORDER_IN 100
 
 /*
@@ -80,7 +88,7 @@ typedef struct IndexBuild
 	double		rows;			/* of all processes */
 } IndexBuild;
 
-/* --- the sort ------------------------------------------------------------- */
+/* --- who builds ----------------------------------------------------------- */
 
 double
 gpusort_index_expected_rows(Relation heap)
@@ -92,6 +100,41 @@ gpusort_index_expected_rows(Relation heap)
 	table_relation_estimate_size(heap, NULL, &pages, &rows, &all_visible);
 	return Max(rows, 1);
 }
+
+GpuSortNativeReason
+gpusort_index_reason_of_rows(double rows)
+{
+	if (!gpusort_enabled)
+		return GPUSORT_NATIVE_DISABLED;
+	if (!gpusort_server_state()->serves)
+		return GPUSORT_NATIVE_NO_DEVICE;
+	if (!gpusort_debug_force &&
+		rows < MIN_ROWS_TIMES * (double) gpusort_min_rows_of(gpusort_server_state()->kind))
+		return GPUSORT_NATIVE_FEW_ROWS;
+	return GPUSORT_NATIVE_NONE;
+}
+
+/*
+ * Does the sample of a serial build show that PostgreSQL's own takes less time?
+ * Its sort compares each row once if all lie in order and fit in memory: the
+ * device, which moves each row several times, took 1.1 to 1.4 times the
+ * processor time for 100,000 to 300,000 int4.
+ */
+static bool
+sample_is_native(const GpuSortSpec *spec)
+{
+	uint64		n;
+
+	if (spec->sample == NULL || gpusort_debug_force)
+		return false;
+	n = gpusort_row_array_rows(spec->sample);
+	if (n >= ROWS_TO_SEE_ORDER_IN && spec->rows * spec->packed_bytes <= spec->work_mem * 1024.0 &&
+		gpusort_row_array_is_in_order(spec->sample, n))
+		return true;
+	return gpusort_sample_tells_to_compare(spec);
+}
+
+/* --- the sort ------------------------------------------------------------- */
 
 int
 gpusort_index_expected_width(TupleDesc desc)
@@ -117,15 +160,15 @@ native_rows_per_ms(const GpuSortOrder *order)
 
 /* Describes the sort, whose order has n_keys keys with words. */
 static void
-make_spec(IndexBuild *build, TupleDesc row_desc, int n_keys)
+make_spec(IndexBuild *build, double rows, TupleDesc row_desc, int n_keys)
 {
 	GpuSortSpec *spec = &build->spec;
 
 	spec->desc = row_desc;
 	spec->order = &build->order;
 	spec->n_keys = n_keys;
-	spec->rows = gpusort_index_expected_rows(build->heap);
-	spec->key_figures = gpusort_index_key_figures(build->heap, build->info, spec->rows, n_keys);
+	spec->rows = rows;
+	spec->key_figures = gpusort_index_key_figures(build->heap, build->info, rows, n_keys);
 	/* minimal tuples, even if all columns are narrow */
 	build->format.natts = row_desc->natts;
 	spec->format = &build->format;
@@ -134,7 +177,7 @@ make_spec(IndexBuild *build, TupleDesc row_desc, int n_keys)
 	spec->workers = -1;
 	spec->row_width = sizeof(int64) + gpusort_index_expected_width(build->index_desc);
 	spec->packed_bytes = MAXALIGN(spec->row_width + SizeofMinimalTupleHeader);
-	spec->native_ms = (int) Min(INT_MAX, Max(1, spec->rows / native_rows_per_ms(spec->order)));
+	spec->native_ms = (int) Min(INT_MAX, Max(1, rows / native_rows_per_ms(spec->order)));
 	spec->work_mem = maintenance_work_mem;
 	spec->may_use_device = true;
 	spec->timed = gpusort_log_index_builds;
@@ -171,12 +214,9 @@ static void
 take_sample(IndexBuild *build)
 {
 	GpuSortSpec *spec = &build->spec;
-	double		min_rows = gpusort_min_rows_of(gpusort_server_state()->kind);
 
-	if (build->info->ii_ParallelWorkers > 0)
-		min_rows = Min(min_rows, GPUSORT_PARALLEL_ARRAY_ROWS);
 	/* only a serial build asks for the order */
-	if (spec->rows < min_rows || (build->info->ii_ParallelWorkers > 0 && !has_text_key(spec)))
+	if (build->info->ii_ParallelWorkers > 0 && !has_text_key(spec))
 		return;
 	spec->sample = gpusort_row_array_begin(spec->order, spec->desc, spec->format, spec->result,
 										   spec->work_mem * (Size) 1024 / PART_OF_SAMPLE);
@@ -184,46 +224,26 @@ take_sample(IndexBuild *build)
 	ExecClearTuple(spec->result);
 }
 
-/*
- * Is PostgreSQL's own build expected to take less time?  Its sort compares each
- * row once if all lie in order and fit in memory: the device, which moves each
- * row several times, took 1.1 to 1.4 times the processor time for 100,000 to
- * 300,000 int4.
- */
-static bool
-native_costs_less(const IndexBuild *build)
-{
-	const GpuSortSpec *spec = &build->spec;
-
-	if (build->workers != NULL || spec->sample == NULL || gpusort_debug_force)
-		return false;
-	if (spec->rows * spec->packed_bytes <= spec->work_mem * 1024.0 &&
-		gpusort_row_array_rows(spec->sample) >= ROWS_TO_SEE_ORDER_IN &&
-		gpusort_row_array_is_in_order(spec->sample, gpusort_row_array_rows(spec->sample)))
-		return true;
-	return gpusort_sample_tells_to_compare(spec);
-}
-
 /* Prepares the build, or returns a reason why PostgreSQL must do it. */
 static GpuSortNativeReason
 prepare(IndexBuild *build)
 {
 	int			n_keys;
-	GpuSortNativeReason reason;
+	double		rows = gpusort_index_expected_rows(build->heap);
+	GpuSortNativeReason reason = gpusort_index_reason_of_rows(rows);
 
-	if (!gpusort_enabled)
-		return GPUSORT_NATIVE_DISABLED;
-	if (!gpusort_server_state()->serves)
-		return GPUSORT_NATIVE_NO_DEVICE;
+	if (reason != GPUSORT_NATIVE_NONE)
+		return reason;
 	gpusort_index_scan_begin(&build->scan, build->heap, build->index, build->info);
 	reason = gpusort_index_order(build->index, build->scan.row_desc, &build->order, &n_keys);
 	if (reason != GPUSORT_NATIVE_NONE)
 		return reason;
-	make_spec(build, build->scan.row_desc, n_keys);
+	make_spec(build, rows, build->scan.row_desc, n_keys);
 	take_sample(build);
 	build->tuple_bytes = palloc(INDEX_SIZE_MASK + 1);
 	build->workers = gpusort_index_workers_begin(&build->scan, &build->spec);
-	return native_costs_less(build) ? GPUSORT_NATIVE_COST : GPUSORT_NATIVE_NONE;
+	return build->workers == NULL && sample_is_native(&build->spec) ?
+		GPUSORT_NATIVE_COST : GPUSORT_NATIVE_NONE;
 }
 
 /* --- rows in -------------------------------------------------------------- */

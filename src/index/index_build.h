@@ -11,11 +11,17 @@
 #include "nodes/execnodes.h"
 #include "utils/rel.h"
 
+#include "job/counters.h"
+
 /* An access method's ambuild for btree indexes of user tables. */
 extern IndexBuildResult *gpusort_index_build(Relation heap, Relation index, IndexInfo *info);
 
 /* Returns the expected number of a table's rows. */
 extern double gpusort_index_expected_rows(Relation heap);
+
+/* Returns why PostgreSQL builds the indexes of a table with so many rows,
+ * whatever their keys. */
+extern GpuSortNativeReason gpusort_index_reason_of_rows(double rows);
 
 /* Returns the expected bytes of an index tuple's columns. */
 extern int	gpusort_index_expected_width(TupleDesc desc);

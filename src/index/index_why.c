@@ -5,7 +5,8 @@
  * In:  a raw CREATE INDEX; settings; the state of the services.
  * Out: a verdict for each table whose index would be built.
  *
- * The conditions are those of index_hooks.c and index_build.c, in their order.
+ * The conditions are those of index_hooks.c and index_build.c, in their order,
+ * but no sample is taken, since that would call the functions of expressions.
  * Keys are resolved as DefineIndex does, which is not exported.  Only owners of
  * the table may ask, since only they may create an index.
  *
@@ -40,59 +41,23 @@
 #include "index/index_row.h"
 #include "index/index_why.h"
 #include "settings.h"
-#include "job/server_state.h"
-#include "sort/tuplesort.h"
+#include "job/stats.h"
 
-typedef struct Reason
-{
-	const char *code;
-	const char *text;
-	const char *remedy;
-} Reason;
-
-static const Reason other_method = {
-	"access_method",
-	"it is no btree index",
-	"nothing: gpusort builds btree indexes"
+/* Indexed by the reasons that a build finds. */
+static const char *const names_of_reasons[] = {
+#define NATIVE(enumerator, name, text, description) #name,
+	GPUSORT_NATIVE_REASON_TABLE(NATIVE)
+#undef NATIVE
 };
-static const Reason system_table = {
-	"system_table",
-	"the table is a system catalog or a TOAST table",
-	"nothing here"
-};
-static const Reason builds_off = {
-	"index_builds",
-	"gpusort.index_builds is off",
-	"SET gpusort.index_builds = on"
-};
-static const Reason not_asked = {
-	"not_asked",
-	"max_parallel_maintenance_workers is 0, and PostgreSQL then calls no hook for the build",
-	"SET max_parallel_maintenance_workers = 1, or more"
-};
-
-/* Indexed by the reasons that a build itself finds. */
-static const Reason found_by_build[GPUSORT_NATIVE_REASONS] = {
-	[GPUSORT_NATIVE_DISABLED] = {
-		"disabled",
-		"gpusort.enabled is off",
-		"SET gpusort.enabled = on"
-	},
-	[GPUSORT_NATIVE_NO_DEVICE] = {
-		"no_device",
-		"no device serves",
-		"the view gpusort_devices says why; gpusort.device chooses the device"
-	},
-	[GPUSORT_NATIVE_INDEX_KEY] = {
-		"index_key",
-		"its first key has no words under its operator class and collation",
-		"another type, operator class or COLLATE, or another key in its place"
-	},
-	[GPUSORT_NATIVE_COLLATION] = {
-		"collation",
-		"its first key's collation has no sort keys to rely on",
-		"another COLLATE, or gpusort.libc_collations = verify where it is off"
-	},
+static const char *const remedies[GPUSORT_NATIVE_REASONS] = {
+	[GPUSORT_NATIVE_DISABLED] = "SET gpusort.enabled = on",
+	[GPUSORT_NATIVE_NO_DEVICE] =
+	"the view gpusort_devices says why; gpusort.device chooses the device",
+	[GPUSORT_NATIVE_FEW_ROWS] = "nothing: PostgreSQL builds a small index as fast",
+	[GPUSORT_NATIVE_INDEX_KEY] =
+	"another type, operator class or COLLATE, or another key in its place",
+	[GPUSORT_NATIVE_COLLATION] =
+	"another COLLATE, or gpusort.libc_collations = verify where it is off",
 };
 
 /* The index, as far as its order goes. */
@@ -212,56 +177,43 @@ describe(const IndexStmt *statement, Relation table, Described *index)
 
 /* --- verdicts ------------------------------------------------------------- */
 
-/* Returns why PostgreSQL would build the index; NULL: it would not. */
-static const Reason *
-find_reason(Relation table, const Described *index)
+/* Returns true. */
+static bool
+set_native(GpuSortIndexWhy *why, const char *code, const char *reason, const char *remedy)
+{
+	why->runs_on = "native";
+	why->code = code;
+	why->reason = reason;
+	why->remedy = remedy;
+	return true;
+}
+
+/* Would PostgreSQL build the index?  Then sets the reason. */
+static bool
+is_native(Relation table, const Described *index, GpuSortIndexWhy *why)
 {
 	GpuSortOrder order;
 	int			n_keys;
 	GpuSortNativeReason reason;
 
 	if (IsSystemRelation(table) || RelationGetRelid(table) < FirstNormalObjectId)
-		return &system_table;
+		return set_native(why, "system_table", "the table is a system catalog or a TOAST table",
+						  "nothing here");
 	if (!gpusort_index_builds)
-		return &builds_off;
+		return set_native(why, "index_builds", "gpusort.index_builds is off",
+						  "SET gpusort.index_builds = on");
 	if (max_parallel_maintenance_workers == 0)
-		return &not_asked;
-	if (!gpusort_enabled)
-		return &found_by_build[GPUSORT_NATIVE_DISABLED];
-	if (!gpusort_server_state()->serves)
-		return &found_by_build[GPUSORT_NATIVE_NO_DEVICE];
-	reason = gpusort_index_order_of_keys(index->keys, index->n_keys,
-										 gpusort_index_row_desc(index->desc), &order, &n_keys);
-	return reason == GPUSORT_NATIVE_NONE ? NULL : &found_by_build[reason];
-}
-
-static void
-set_native(GpuSortIndexWhy *why, const Reason *reason)
-{
-	why->runs_on = "native";
-	why->code = reason->code;
-	why->reason = reason->text;
-	why->remedy = reason->remedy;
-}
-
-/* gpusort builds the index.  Few rows are sorted in the session. */
-static void
-set_ours(GpuSortIndexWhy *why)
-{
-	int			min_rows = gpusort_min_rows_of(gpusort_server_state()->kind);
-
-	if (why->rows < min_rows && why->bytes <= maintenance_work_mem * 1024.0)
-	{
-		why->runs_on = "backend";
-		why->code = "few_rows";
-		why->reason = psprintf("%.0f rows are expected, and gpusort.min_rows is %d", why->rows,
-							   min_rows);
-		why->remedy = psprintf("nothing: rows go to the device as soon as that many have come; if parallel workers scan the table, from %d rows on, or at once for a partial index",
-							   Min(min_rows, GPUSORT_PARALLEL_ARRAY_ROWS));
-		return;
-	}
-	why->runs_on = "device";
-	why->reason = psprintf("%.0f rows are expected", why->rows);
+		return set_native(why, "not_asked",
+						  "max_parallel_maintenance_workers is 0, and PostgreSQL then calls no "
+						  "hook for the build",
+						  "SET max_parallel_maintenance_workers = 1, or more");
+	reason = gpusort_index_reason_of_rows(why->rows);
+	if (reason == GPUSORT_NATIVE_NONE)
+		reason = gpusort_index_order_of_keys(index->keys, index->n_keys,
+											 gpusort_index_row_desc(index->desc), &order, &n_keys);
+	return reason != GPUSORT_NATIVE_NONE &&
+		set_native(why, names_of_reasons[reason], gpusort_native_reason_text(reason),
+				   remedies[reason]);
 }
 
 /* Makes the verdict on an index of a table. */
@@ -269,16 +221,18 @@ static GpuSortIndexWhy *
 examine(Relation table, const Described *index)
 {
 	GpuSortIndexWhy *why = palloc0(sizeof(GpuSortIndexWhy));
-	const Reason *reason = find_reason(table, index);
 
 	why->table = pstrdup(RelationGetRelationName(table));
 	why->keys = index->text.data;
 	why->rows = gpusort_index_expected_rows(table);
 	why->bytes = why->rows * gpusort_index_expected_width(index->desc);
-	if (reason != NULL)
-		set_native(why, reason);
-	else
-		set_ours(why);
+	if (is_native(table, index, why))
+		return why;
+	why->runs_on = "device";
+	why->reason = psprintf("%.0f rows are expected%s", why->rows,
+						   gpusort_debug_force ? "" :
+						   "; without parallel workers, PostgreSQL builds the index if a sample "
+						   "shows that it costs less, as of rows in order");
 	return why;
 }
 
@@ -331,7 +285,8 @@ gpusort_index_why(IndexStmt *statement, const char *text)
 		GpuSortIndexWhy *why = palloc0(sizeof(GpuSortIndexWhy));
 
 		why->table = pstrdup(RelationGetRelationName(table));
-		set_native(why, &other_method);
+		(void) set_native(why, "access_method", "it is no btree index",
+						  "nothing: gpusort builds btree indexes");
 		relation_close(table, NoLock);
 		return list_make1(why);
 	}

@@ -16,7 +16,7 @@ typedef struct GpuSortIndexWhy
 								 * how many rows there are */
 	double		rows;			/* expected */
 	double		bytes;			/* of these rows */
-	const char *runs_on;		/* device, backend or native */
+	const char *runs_on;		/* device or native */
 	const char *code;			/* the reason's short name; NULL for device */
 	const char *reason;
 	const char *remedy;			/* NULL for device */

@@ -38,12 +38,15 @@
 		   "too little of it was free to begin") \
 	NATIVE(DEVICE_MEMORY, device_memory, "gpusort.device_memory is in use", \
 		   "for longer than `gpusort.wait_timeout`, or the sort must not wait") \
-	NATIVE(COLLATION, collation, "strcoll and strxfrm disagree for a collation", \
+	NATIVE(COLLATION, collation, "strcoll and strxfrm disagree for a collation, " \
+		   "or gpusort.libc_collations is off", \
 		   "strcoll contradicted strxfrm in this sort or an earlier one, " \
 		   "and PostgreSQL sorted the rows") \
 	NATIVE(COST, cost, "making key words costs more than comparisons", \
 		   "the first rows of a serial sort showed it: " \
 		   "texts begin alike, or come in order") \
+	NATIVE(FEW_ROWS, few_rows, "fewer rows are expected than five times gpusort.min_rows", \
+		   "PostgreSQL built an index") \
 	NATIVE(INDEX_KEY, index_key, "the index's first key cannot be sorted on a device", \
 		   "an index's first key has no key words under its operator class and collation: " \
 		   "PostgreSQL built the index")

@@ -7,6 +7,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use GpuSortTest;
+use IndexBuilds;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -14,10 +15,9 @@ use Test::More;
 my $node = new_server('index_builds', "gpusort.device_memory = '32MB'", 'autovacuum = off', 'shared_buffers = 128MB', "maintenance_work_mem = '16MB'");
 wait_for_state($node, 'serving');
 make_tables($node);
-make_same_pages($node);
+make_index_checks($node);
+make_index_tables($node);
 $node->safe_psql('postgres', q{
-	create extension amcheck;
-	create extension pageinspect;
 	create collation ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 	create type mood as enum ('sad', 'ok', 'happy');
 	create domain posint as int check (value > 0);
@@ -41,19 +41,7 @@ $node->safe_psql('postgres', q{
 	create table longest as select string_agg(md5(j::text), '') as t from generate_series(1, 300) j;
 	create function color_of(i int4) returns text immutable parallel safe language sql as $$ select (array['red', 'green', 'Blue', 'blue'])[i % 4 + 1] || repeat(' ', 30) $$;
 	create table empty (like d);
-	-- HOT chains, of which some are broken, and rows that are gone
-	create table hot (id int, k int, v int) with (fillfactor = 50);
-	insert into hot select i, hashint4(i), i from generate_series(1, 20000) i;
-	update hot set v = v + 1 where id % 3 = 0;
-	update hot set v = v + 1 where id % 6 = 0;
-	update hot set k = k + 1 where id % 5 = 0;
-	delete from hot where id % 11 = 0;
 	vacuum analyze d, outside;
-
-	-- the counters of index builds, that are not 0
-	create function built() returns jsonb language sql as $$
-		select coalesce(jsonb_object_agg(key, value), '{}') from gpusort_stats s, jsonb_each(to_jsonb(s))
-			where (key = 'index_builds' or key like 'native_%') and value <> '0' $$;
 
 	-- builds the index natively and through gpusort
 	create function build_both(uniq text, rel text, def text) returns text language plpgsql as $$
@@ -124,7 +112,6 @@ is(build_both('', 'd', $_, 'set gpusort.min_rows = 5000; set gpusort.debug_force
 like(build_both('', 'd', $_, 'set gpusort.min_rows = 5000; set gpusort.debug_force = off; set gpusort.wait_timeout = 0;'), qr/^same .*"index_builds": 1/, "index $_ with any sort") for '(ti)', '(few, ti, long) where length(long) < 200';
 
 is(build_both('', 'd', '(k8)', 'set gpusort.enabled = off;'), 'same {"native_disabled": 1}', 'gpusort.enabled = off');
-$node->safe_psql('postgres', 'create table large as select hashint8extended(i, 1) as k, md5(i::text) collate "C" as t from generate_series(1, 700000) i');
 my $spilled = $node->safe_psql('postgres', q{
 	set gpusort.index_builds = on;
 	select gpusort_stats_reset();
@@ -134,16 +121,12 @@ is($spilled, "\nt|{\"index_builds\": 1}", 'a large index spills');
 $node->safe_psql('postgres', 'create index large_native on large (t, k)');
 is($node->safe_psql('postgres', "select same_pages('large_native', 'large_ours')"), 'same', 'a large index is the same');
 
+my (undef, undef, $no_file) = $node->psql('postgres', q{set gpusort.index_builds = on; set temp_file_limit = '5MB'; create index no_file on large (t, k)});
+like($no_file, qr/ERROR:  temporary file size exceeds temp_file_limit/, 'no room for its temporary files');
+nothing_left_over($node, 'no room for temporary files');
+
 # --- dead rows, and those of this transaction
-my $old = GpuSortTest::Session->new($node);
-$old->query('begin isolation level repeatable read; select count(*) from d');
-$node->safe_psql('postgres', q{
-	create table dead (id int, t text);
-	insert into dead select i, md5(i::text) from generate_series(1, 20000) i;
-	delete from dead where id % 4 = 0;
-	insert into dead select i, md5(i::text) from generate_series(1, 20000) i where i % 4 = 0;
-	update dead set t = t || 'x' where id % 5 = 0;
-	delete from dead where id % 7 = 0});
+my $old = make_dead_rows($node);
 is(build_both('unique', 'dead', '(id)'), $ours, 'rows that are dead to some need not be unique');
 is(build_both('', 'dead', '(t)'), $ours, 'rows that are dead to some');
 is(build_both('', 'dead', '(id, t)', 'begin; delete from dead where id < 100; insert into dead select 5, i::text from generate_series(1, 100) i; update dead set t = t || 1 where id < 200;'), $ours, "this transaction's rows");
@@ -222,16 +205,7 @@ is(builds('create index gin_index on d using gin (arr); create index hash_index 
 is(builds('reindex table pg_class; reindex table pg_toast.pg_toast_' . $node->safe_psql('postgres', q{select 'outside'::regclass::oid})), '{}', 'system tables');
 
 # a build beside changes
-my $writer = GpuSortTest::Session->new($node);
-$writer->query('create table busy (id int, t text); insert into busy select i, md5(i::text) from generate_series(1, 20000) i; begin; update busy set t = t || 1 where id % 10 = 0; insert into busy select i, md5(i::text) from generate_series(20001, 21000) i');
-my $concurrent = GpuSortTest::Session->new($node);
-$concurrent->send('set gpusort.index_builds = on; create index concurrently busy_t on busy (t)');
-ok($node->poll_query_until('postgres', "select wait_event_type = 'Lock' from pg_stat_activity where pid = $concurrent->{pid}"), 'CREATE INDEX CONCURRENTLY waits for a writer');
-$writer->query('commit; insert into busy select i, md5(i::text) from generate_series(21001, 22000) i');
-$concurrent->finish;
-is($concurrent->error, '', 'and ends');
-$node->safe_psql('postgres', "select bt_index_parent_check('busy_t', true, true)");
-$_->close for $writer, $concurrent;
+unlike(build_beside_writer($node, 0), qr/ERROR/, 'a build beside changes');
 
 # --- a cancel
 my ($status, $out, $err) = $node->psql('postgres', q{

@@ -11,6 +11,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use GpuSortTest;
+use IndexBuilds;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -22,23 +23,15 @@ my $go = $node->data_dir . '/go';
 
 wait_for_state($node, 'serving');
 make_tables($node);
-make_same_pages($node);
+make_index_checks($node);
+make_index_tables($node);
 $node->safe_psql('postgres', q{
-	create extension amcheck;
-	create extension pageinspect;
 	create extension pg_stat_statements;
 	create table d as select
 	  hashint8extended(i, 1) as k8, (abs(hashint4(i)) % 100)::int4 as few, case when i % 7 <> 0 then hashint4(i) end as withnull,
 	  md5(i::text) collate "C" as tc, md5(i::text) collate "en-x-icu" as ti, (array['red','green','blue'])[i % 3 + 1] collate "en-x-icu" as color,
 	  (abs(hashint4(i)) % 100000)::numeric / 100 as n, ('{"a":' || i % 1000 || '}')::jsonb as js, i as id
 	  from generate_series(1, 40000) i;
-	create table hot (id int, k int, v int) with (fillfactor = 50);
-	insert into hot select i, hashint4(i), i from generate_series(1, 20000) i;
-	update hot set v = v + 1 where id % 3 = 0;
-	update hot set v = v + 1 where id % 6 = 0;
-	update hot set k = k + 1 where id % 5 = 0;
-	delete from hot where id % 11 = 0;
-	create table large as select hashint8extended(i, 1) as k, md5(i::text) collate "C" as t, i from generate_series(1, 700000) i;
 	vacuum analyze d, large;
 
 	create function in_worker(i int4) returns int4 immutable parallel safe language plpgsql as $$
@@ -122,15 +115,7 @@ is($node->safe_psql('postgres', 'select runs_spilled > 0, index_builds from gpus
 cmp_ok($fed_in_all, '>', 0, 'workers have fed rows');
 
 # rows that are dead to some, and broken HOT chains
-my $old = GpuSortTest::Session->new($node);
-$old->query('begin isolation level repeatable read; select count(*) from d');
-$node->safe_psql('postgres', q{
-	create table dead (id int, t text) with (fillfactor = 70);
-	insert into dead select i, md5(i::text) from generate_series(1, 20000) i;
-	delete from dead where id % 4 = 0;
-	insert into dead select i, md5(i::text) from generate_series(1, 20000) i where i % 4 = 0;
-	update dead set t = t || 'x' where id % 5 = 0;
-	delete from dead where id % 7 = 0});
+my $old = make_dead_rows($node);
 same_with_workers('dead rows, unique', 'create unique index', 'dead', '(id)', 1, 2, 4);
 same_with_workers('dead rows', 'create index', 'dead', '(t)', 2);
 my $chain = q{select indcheckxmin from pg_index where indexrelid = 'dead_t'::regclass};
@@ -267,16 +252,9 @@ like(build('d', 4, 'set gpusort.min_rows = 1000; create index selective on d (k8
 like(build('d', 4, 'create index selective on d (k8) where false; drop index selective'), qr/gpusort: 4 workers fed 0 of 0 rows/, 'or none');
 
 # --- a build beside changes
-my $writer = GpuSortTest::Session->new($node);
-$writer->query('create table busy (id int, t text) with (parallel_workers = 2); insert into busy select i, md5(i::text) from generate_series(1, 20000) i; begin; update busy set t = t || 1 where id % 10 = 0; insert into busy select i, md5(i::text) from generate_series(20001, 21000) i');
-my $concurrent = GpuSortTest::Session->new($node);
-$concurrent->send('set gpusort.index_builds = on; set client_min_messages = debug1; create index concurrently busy_t on busy (t)');
-ok($node->poll_query_until('postgres', "select wait_event_type = 'Lock' from pg_stat_activity where pid = $concurrent->{pid}"), 'CREATE INDEX CONCURRENTLY waits for a writer');
-$writer->query('commit; insert into busy select i, md5(i::text) from generate_series(21001, 22000) i');
-$concurrent->finish;
-is(scalar(() = $concurrent->error =~ /gpusort: 2 workers fed/g), 1, 'and ends, with workers') or diag $concurrent->error;
-is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_index_parent_check('busy_t', true, true); alter table busy set (parallel_workers = 2); reindex index concurrently busy_t; reindex table busy}), '', 'the index has all rows');
-$_->close for $writer, $concurrent;
+my $said = build_beside_writer($node, 2);
+is(scalar(() = $said =~ /gpusort: 2 workers fed/g), 1, 'a build beside changes has workers') or diag $said;
+is($node->safe_psql('postgres', q{set client_min_messages = error; reindex index concurrently busy_t; reindex table busy; select bt_index_parent_check('busy_t', true, true)}), '', 'the index built again has all rows');
 
 # --- what pg_stat_statements has of a build: the WAL of PostgreSQL's own, and as many accesses to the table's pages
 # Builds and drops an index; returns its WAL records and bytes, and its buffer accesses.  Catalogs have records besides, of

@@ -12,6 +12,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use GpuSortTest;
+use IndexBuilds;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -25,19 +26,12 @@ note "seed $seed";
 my $node = new_server('random_indexes', "gpusort.device_memory = '32MB'", 'autovacuum = off', 'fsync = off', 'timezone = UTC');
 my $major = int($node->safe_psql('postgres', q{select current_setting('server_version_num')::int / 10000}));
 wait_for_state($node, 'serving');
-make_same_pages($node);
+make_index_checks($node);
 $node->safe_psql('postgres', q{
-	create extension amcheck;
-	create extension pageinspect;
 	create collation ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 	create type mood as enum ('sad', 'ok', 'fine', 'happy');
 	create type pair as (a int4, b text);
 	create domain code as text check (value <> '-');
-
-	-- the counters of index builds, that are not 0
-	create function built() returns jsonb language sql as $$
-		select coalesce(jsonb_object_agg(key, value), '{}') from gpusort_stats s, jsonb_each(to_jsonb(s))
-			where (key = 'index_builds' or key like 'native_%') and value <> '0' $$;
 
 	-- the error without the index's name, or ''
 	create function build(mode text, name text, uniq text, rel text, def text) returns text language plpgsql as $$
@@ -208,7 +202,7 @@ sub definition
 	return ($unique ? 'unique' : '', $definition);
 }
 
-my @settings = ('', '', 'set gpusort.min_rows = 1000', 'set gpusort.min_rows = 100000', 'set gpusort.min_rows = 500; set gpusort.debug_force = off', 'set maintenance_work_mem = 1024');
+my @settings = ('', '', 'set gpusort.min_rows = 1000', 'set gpusort.min_rows = 100000', 'set gpusort.min_rows = 100; set gpusort.debug_force = off', 'set maintenance_work_mem = 1024');
 
 # --- the builds
 

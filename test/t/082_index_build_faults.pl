@@ -1,5 +1,5 @@
 # An index build ends early: a cancel, a terminated or killed session, a device that is lost, a killed service, duplicates
-# behind all other rows, a server that crashes.  Each comes while the build scans, while it waits for the device, and while
+# behind all other rows, a full disk, a server that crashes.  Each comes while the build scans, while it waits for the device, and while
 # it loads the index.
 #
 # The index is not there afterwards, nor is its file if the server has not crashed, and the next build makes a whole one.  A
@@ -173,6 +173,15 @@ for my $settings ('', 'set gpusort.min_rows = 1000000;', 'set maintenance_work_m
 	not_there($node, 'load', "duplicates, with: $settings");
 }
 
+# --- the index's file cannot grow, as on a full disk: no file of the session's may exceed 17 MB, and the index would
+
+my $limited = GpuSortTest::Session->new($node);
+is(system('prlimit', "--pid=$limited->{pid}", '--fsize=' . 17 * 1024 * 1024), 0, 'a limit on files');
+$limited->query('set gpusort.index_builds = on; create index ix on t (tenth, id) include (filler, filler)');
+like($limited->error, qr/ERROR: .*could not extend file .*: File too large/, 'a file that cannot grow');
+$limited->close;
+not_there($node, 'load', 'a file that cannot grow');
+
 # in a transaction that goes on
 $node->safe_psql('postgres', qq{
 	set gpusort.index_builds = on;
@@ -204,7 +213,7 @@ sub crash
 }
 
 crash($_, 'a killed session', sub { $_[0]{pid} }) for sort keys %definitions;
-crash($_, 'a killed service', sub { service_pid($node) }) for 'scan', 'load';
+crash($_, 'a killed service', sub { service_pid($node) }) for sort keys %definitions;
 
 # All processes end at once, one build at its end, one after a checkpoint in its middle, which counts as replayed.
 my ($session) = build_until($node, 'load');

@@ -10,7 +10,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('build_reports', 'autovacuum = off', 'gpusort.debug_force = off', 'gpusort.min_rows = 10000', 'timezone = UTC');
+my $node = new_server('build_reports', 'autovacuum = off', 'gpusort.debug_force = off', 'gpusort.min_rows = 2000', 'timezone = UTC');
 wait_for_state($node, 'serving');
 $node->safe_psql('postgres', q{
 	create table t as select i as id, md5(i::text) as s, array[i] as a, (i % 100)::int8 as k from generate_series(1, 30000) i;
@@ -33,7 +33,8 @@ my $times = qr/\d+ kB, scan \d+\.\d+ ms, sort \d+\.\d+ ms, load \d+\.\d+ ms/;
 my $log = logged('create index t_k on t (k)');
 like($log, qr/LOG:  gpusort built index "t_k" of table "t": 30000 rows, $times\n/, 'a build on the device');
 like($log, qr/DETAIL:  Sort Method: (?:host|gpu)\n\tDevice Rows: 30000\n.*\tKey Words: 2\n.*\tFeed Time: \d+\.\d+ ms\n\tSort Time: /s, 'and its sort');
-like(logged('create index on small (k)'), qr/gpusort built index "small_k_idx" of table "small": 500 rows, $times\n.*DETAIL:  Sort Method: in backend\n/, 'a build in the session');
+like(logged('create index on small (k)'), qr/gpusort left index "small_k_idx" of table "small" to PostgreSQL: fewer rows are expected than five times gpusort\.min_rows\n/, 'few rows');
+like(logged('create index t_few on t (k) where id < 500'), qr/gpusort built index "t_few" of table "t": 499 rows, $times\n.*DETAIL:  Sort Method: in backend\n/, 'a build in the session');
 like(logged('create index on t (k) where false'), qr/gpusort built index "t_k_idx" of table "t": 0 rows, 8 kB,/, 'no rows');
 like(logged('reindex table t'), qr/built index "t_k" .*built index "t_k_idx" /s, 'REINDEX');
 like(logged('create index t_a on t (a)'), qr/LOG:  gpusort left index "t_a" of table "t" to PostgreSQL: the index's first key cannot be sorted on a device\n/, q{PostgreSQL's build});
@@ -50,7 +51,7 @@ sub why
 	return $node->safe_psql('postgres', "set gpusort.index_builds = on; @{[ $settings // '' ]}; select " . ($columns // 'node, sort_key, runs_on, code') . " from gpusort_why(\$why\$$statement\$why\$)");
 }
 
-# Who builds the index in fact, by the counters.
+# Who builds the index in fact, by the counters: few rows of many stay in the session.
 sub built_by
 {
 	my ($statement, $settings) = @_;
@@ -68,22 +69,23 @@ $node->safe_psql('postgres', q{
 	create role stranger;
 	create view v as select * from t;
 	create table w with (parallel_workers = 2) as select * from t limit 5000;
-	create table w500 with (parallel_workers = 2) as select * from t limit 500;
-	analyze w, w500});
+	create table in_order as select i as id from generate_series(1, 50000) i;
+	analyze w, in_order});
 my $count = $node->safe_psql('postgres', 'select count(*) from pg_class');
 
-is(why('create index on t (k)', '*'), 'Index Build on t|k bigint|30000|240000|device||30000 rows are expected|', 'on the device');
+is(why('create index on t (k)', '*', 'set gpusort.debug_force = on'), 'Index Build on t|k bigint|30000|240000|device||30000 rows are expected|', 'on the device');
 is(why('create unique index concurrently i on t (lower(s) collate "C" text_ops desc, id nulls first) include (k) where id > 5'), 'Index Build on t|lower(s) text COLLATE "C" text_ops DESC, id integer NULLS FIRST|device|', 'keys');
-is(why('create index on p (b, a)', 'node, runs_on, code'), "Index Build on p1|device|\nIndex Build on p2|backend|few_rows", 'partitions');
+is(why('create index on p (b, a)', 'node, runs_on, code'), "Index Build on p1|device|\nIndex Build on p2|native|few_rows", 'partitions');
 is(why('create index on only p (b, a)'), '', 'a partitioned table alone');
 is(why('create index on only p1 (b)', 'node, runs_on'), 'Index Build on p1|device', 'a partition alone');
 is(built_by('create index on only p (b, a)'), 'native', 'and no build');
 is(why('create index on mv (s)'), 'Index Build on mv|s text|device|', 'a materialized view');
-like(why('create index on small (k)', 'reason, remedy'), qr/^500 rows are expected, and gpusort\.min_rows is 10000\|nothing: .* from 2000 rows on/, 'few rows');
+is(why('create index on small (k)', 'reason'), 'fewer rows are expected than five times gpusort.min_rows', 'few rows');
+is(why('create index on small (k)', 'runs_on, reason', 'set gpusort.debug_force = on'), 'device|500 rows are expected', 'but for a setting');
 
 my %cases = (
 	'on t (k)' => [ 'device', '' ],
-	'on small (k)' => [ 'backend', 'few_rows' ],
+	'on small (k)' => [ 'native', 'few_rows' ],
 	'on t (s)' => [ 'device', '' ],
 	'on t (s collate "en-x-icu", a)' => [ 'device', '' ],
 	'on t ((k + 1) desc) where id % 2 = 0' => [ 'device', '' ],
@@ -98,13 +100,20 @@ for my $index (sort keys %cases)
 	is(why("create index $index", 'runs_on, code'), join('|', @{ $cases{$index} }), "$index: foretold");
 	is(built_by("create index $index"), $cases{$index}[0], "$index: and so");
 }
-# a build with workers does what the remedy says
-for my $case ([ 'on w (k)', 'device' ], [ 'on w500 (k)', 'backend' ], [ 'on w500 (k) where k < 5', 'device' ])
+is(built_by('create index on t (k) where id < 500'), 'backend', 'few rows of many');
+# with workers, as without
+for my $case ([ 'on w (k)', 'native' ], [ 'on t (k)', 'device' ], [ 'on t (k) where id < 500', 'device' ])
 {
 	my ($index, $by) = @$case;
 
-	is(built_by("create index $index", 'set max_parallel_maintenance_workers = 2'), $by, "$index, with workers: $by");
+	is(built_by("create index $index", 'set max_parallel_maintenance_workers = 2; set min_parallel_table_scan_size = 0; alter table t set (parallel_workers = 2)'), $by, "$index, with workers: $by");
 }
+$node->safe_psql('postgres', 'alter table t reset (parallel_workers)');
+# a sample decides
+is(why('create index on in_order (id)', 'runs_on'), 'device', 'rows in order: foretold');
+like(why('create index on in_order (id)', 'reason'), qr/^50000 rows are expected; without parallel workers, PostgreSQL builds the index if a sample shows that it costs less/, 'with what a sample may change');
+is(built_by('create index on in_order (id)'), 'native', 'rows in order: PostgreSQL builds the index');
+is(built_by('create index on in_order (id desc)'), 'device', 'in another order: the device');
 my %settings = (
 	'set gpusort.index_builds = off' => [ 'index_builds', 'gpusort.index_builds is off', 'SET gpusort.index_builds = on' ],
 	'set gpusort.enabled = off' => [ 'disabled', 'gpusort.enabled is off', 'SET gpusort.enabled = on' ],

@@ -9,6 +9,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use GpuSortTest;
+use IndexBuilds;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -24,10 +25,8 @@ sub start
 	$node = new_server($name, "shared_preload_libraries = '$order'", 'max_parallel_maintenance_workers = 2', 'min_parallel_table_scan_size = 0',
 		'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'autovacuum = off');
 	wait_for_state($node, 'serving');
-	make_same_pages($node);
+	make_index_checks($node);
 	$node->safe_psql('postgres', qq{
-		create extension amcheck;
-		create extension pageinspect;
 		create extension $module;
 		create table t with (parallel_workers = 0) as select i as id, hashint4(i) as k, i % 100 as few, md5(i::text) collate "C" as s from generate_series(1, 20000) i;
 		create table o as select i % 20000 as t_id, hashint4(i) as v from generate_series(1, 30000) i;

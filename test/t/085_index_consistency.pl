@@ -9,6 +9,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use GpuSortTest;
+use IndexBuilds;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -17,10 +18,8 @@ my $node = new_server('index_consistency', "wal_consistency_checking = 'all'", "
 	'max_worker_processes = 20', 'max_parallel_workers = 12', 'max_parallel_maintenance_workers = 2', 'min_parallel_table_scan_size = 0');
 wait_for_state($node, 'serving');
 make_tables($node);
-make_same_pages($node);
+make_index_checks($node);
 $node->safe_psql('postgres', q{
-	create extension amcheck;
-	create extension pageinspect;
 	create table d as select i as id, hashint4(i) as k, i % 100 as few, md5(i::text) collate "C" as c, md5(i::text) collate "en-x-icu" as t,
 		repeat(md5(i::text), 15) as filler from generate_series(1, 80000) i;
 	alter table d set (parallel_workers = 0);

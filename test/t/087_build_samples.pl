@@ -9,6 +9,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use GpuSortTest;
+use IndexBuilds;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -17,9 +18,8 @@ my $rows = 60000;
 my $node = new_server('build_samples', 'autovacuum = off', 'max_parallel_maintenance_workers = 2', 'min_parallel_table_scan_size = 0');
 wait_for_state($node, 'serving');
 make_tables($node);
-make_same_pages($node);
+make_index_checks($node);
 $node->safe_psql('postgres', qq{
-	create extension pageinspect;
 	create table different as select 'https://www.example.com/catalogue/customers/' || md5(i::text) as t, i from generate_series(1, $rows) i;
 	create table in_order as select 'https://www.example.com/catalogue/customers/' || lpad(i::text, 12, '0') as t, i from generate_series(1, $rows) i;
 	-- the first rows are all alike

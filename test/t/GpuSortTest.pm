@@ -20,7 +20,7 @@ use Test::More;
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(new_server copy_of_installation use_stand_ins wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still nobody_sorts draw
-  make_tables make_gate make_same_pages digest sorts_on_device nothing_left_over milliseconds
+  make_tables make_gate digest sorts_on_device nothing_left_over milliseconds
   open_files temporary_files);
 
 my @forced = (
@@ -78,29 +78,6 @@ sub make_gate
 				end if;
 				return i;
 			end $$});
-	return;
-}
-
-# Creates same_pages(a, b): it compares the pages of two indexes, but for their LSNs and checksums.  Needs pageinspect.
-sub make_same_pages
-{
-	my ($node) = @_;
-
-	$node->safe_psql('postgres', q{
-		create function same_pages(a regclass, b regclass) returns text language plpgsql as $$
-		declare
-			pages_of_a int := pg_relation_size(a) / current_setting('block_size')::int;
-			pages_of_b int := pg_relation_size(b) / current_setting('block_size')::int;
-			differ int;
-			first int;
-		begin
-			if pages_of_a <> pages_of_b then
-				return format('%s pages, not %s', pages_of_b, pages_of_a);
-			end if;
-			select count(*), min(i) into differ, first from generate_series(0, pages_of_a - 1) i
-				where substr(get_raw_page(a::text, i), 11) <> substr(get_raw_page(b::text, i), 11);
-			return case when differ = 0 then 'same' else format('%s of %s pages differ, the first is %s', differ, pages_of_a, first) end;
-		end $$});
 	return;
 }
 
