@@ -52,13 +52,13 @@ typedef struct Reason
 
 static const Reason other_method = {
 	"access_method",
-	"it is no btree index",
-	"nothing: gpusort builds btree indexes"
+	"it is not a btree index",
+	"nothing; gpusort builds btree indexes only"
 };
 static const Reason system_table = {
 	"system_table",
 	"the table is a system catalog or a TOAST table",
-	"nothing here"
+	"nothing"
 };
 static const Reason builds_off = {
 	"index_builds",
@@ -81,17 +81,17 @@ static const Reason found_by_build[GPUSORT_NATIVE_REASONS] = {
 	[GPUSORT_NATIVE_NO_DEVICE] = {
 		"no_device",
 		"no device serves",
-		"the view gpusort_devices says why; gpusort.device chooses the device"
+		"see the view gpusort_devices; gpusort.device selects the devices"
 	},
 	[GPUSORT_NATIVE_INDEX_KEY] = {
 		"index_key",
-		"its first key has no words under its operator class and collation",
+		"the device cannot sort by the type, operator class or collation of its first key",
 		"another type, operator class or COLLATE, or another key in its place"
 	},
 	[GPUSORT_NATIVE_COLLATION] = {
 		"collation",
-		"its first key's collation has no sort keys to rely on",
-		"another COLLATE, or gpusort.libc_collations = verify where it is off"
+		"the collation of its first key has no reliable sort keys",
+		"another COLLATE; SET gpusort.libc_collations = verify, if it is off"
 	},
 };
 
