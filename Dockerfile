@@ -24,13 +24,15 @@ FROM postgres:${PG_MAJOR}-bookworm AS build
 ARG PG_MAJOR
 ARG CUDA_VERSION=13-0
 ARG CUDA_ARCH=
+# Builders of OCI images ignore this, as podman and buildah do by default; hence set -e below.
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 
 RUN apt-get update; \
 	apt-get install -y --no-install-recommends ca-certificates curl g++ make "postgresql-server-dev-$PG_MAJOR"
 
 # NVIDIA's repository for this release of Debian, of x86-64 only.
-RUN if [ "$CUDA_VERSION" != no ]; then \
+RUN set -eu; \
+	if [ "$CUDA_VERSION" != no ]; then \
 		curl -fsSL -o /tmp/cuda-keyring.deb \
 			https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb; \
 		dpkg -i /tmp/cuda-keyring.deb; \
@@ -45,7 +47,8 @@ COPY cuda cuda
 COPY sql sql
 COPY src src
 # An argument that was not given is an empty variable, which is not what the Makefile takes for none.
-RUN [ -n "$CUDA_ARCH" ] || unset CUDA_ARCH; \
+RUN set -eu; \
+	[ -n "$CUDA_ARCH" ] || unset CUDA_ARCH; \
 	if [ "$CUDA_VERSION" = no ]; then CUDA=no; else CUDA=yes; fi; \
 	make -j"$(nproc)" CUDA="$CUDA" with_llvm=no all; \
 	make CUDA="$CUDA" with_llvm=no DESTDIR=/installed install
@@ -65,7 +68,8 @@ FROM postgres:${PG_MAJOR}-bookworm
 COPY --from=build /installed/ /
 COPY LICENSE /usr/share/doc/gpusort/
 # initdb copies the sample, so that each new data directory loads the library, whatever arguments the container gets.
-RUN echo "shared_preload_libraries = 'gpusort'" >>/usr/share/postgresql/postgresql.conf.sample; \
+RUN set -eu; \
+	echo "shared_preload_libraries = 'gpusort'" >>/usr/share/postgresql/postgresql.conf.sample; \
 	echo 'CREATE EXTENSION gpusort;' >/docker-entrypoint-initdb.d/10-gpusort.sql
 
 # What the container toolkit lets in where the container is given GPUs.

@@ -15,10 +15,12 @@
 EXTENSION = gpusort
 MODULE_big = gpusort
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
-# The version is said in the control file only.  Upgrade scripts, and the scripts of released versions, are
-# sources; the script of this version is made.
+# The version is said in the control file only.  The scripts of released versions are sources.  The script of this
+# version is made, and so is the one that upgrades to it.
 EXTENSION_VERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" gpusort.control)
-DATA_built = sql/gpusort--$(EXTENSION_VERSION).sql
+SCRIPT = sql/gpusort--$(EXTENSION_VERSION).sql
+UPGRADE_SCRIPT = sql/gpusort--0.1.0--$(EXTENSION_VERSION).sql
+DATA_built = $(SCRIPT) $(UPGRADE_SCRIPT)
 DATA = $(filter-out $(DATA_built),$(wildcard sql/gpusort--*.sql))
 REGRESS = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
 REGRESS_OPTS = --inputdir=test
@@ -161,7 +163,9 @@ endif
 
 # Scripts of extensions cannot include others; the parts are in the order of their use.  No test may have the
 # name of one: pg_regress looks into this sql/ first.
-$(DATA_built): sql/gpusort.sql sql/gpusort_calibrate.sql gpusort.control
+$(SCRIPT): sql/gpusort.sql sql/gpusort_calibrate.sql sql/gpusort_comments.sql gpusort.control
+$(UPGRADE_SCRIPT): sql/upgrade_0.1.0.sql sql/gpusort_calibrate.sql sql/gpusort_comments.sql gpusort.control
+$(DATA_built):
 	cat $(filter %.sql,$^) > $@.new
 	mv $@.new $@
 

@@ -52,12 +52,12 @@ static const char *const names_of_reasons[] = {
 static const char *const remedies[GPUSORT_NATIVE_REASONS] = {
 	[GPUSORT_NATIVE_DISABLED] = "SET gpusort.enabled = on",
 	[GPUSORT_NATIVE_NO_DEVICE] =
-	"the view gpusort_devices says why; gpusort.device chooses the device",
-	[GPUSORT_NATIVE_FEW_ROWS] = "nothing: PostgreSQL builds a small index as fast",
+	"see the view gpusort_devices; gpusort.device selects the devices",
+	[GPUSORT_NATIVE_FEW_ROWS] = "nothing; PostgreSQL builds a small index as fast",
 	[GPUSORT_NATIVE_INDEX_KEY] =
 	"another type, operator class or COLLATE, or another key in its place",
 	[GPUSORT_NATIVE_COLLATION] =
-	"another COLLATE, or gpusort.libc_collations = verify where it is off",
+	"another COLLATE; SET gpusort.libc_collations = verify, if it is off",
 };
 
 /* The index, as far as its order goes. */
@@ -198,7 +198,7 @@ is_native(Relation table, const Described *index, GpuSortIndexWhy *why)
 
 	if (IsSystemRelation(table) || RelationGetRelid(table) < FirstNormalObjectId)
 		return set_native(why, "system_table", "the table is a system catalog or a TOAST table",
-						  "nothing here");
+						  "nothing");
 	if (!gpusort_index_builds)
 		return set_native(why, "index_builds", "gpusort.index_builds is off",
 						  "SET gpusort.index_builds = on");
@@ -285,8 +285,8 @@ gpusort_index_why(IndexStmt *statement, const char *text)
 		GpuSortIndexWhy *why = palloc0(sizeof(GpuSortIndexWhy));
 
 		why->table = pstrdup(RelationGetRelationName(table));
-		(void) set_native(why, "access_method", "it is no btree index",
-						  "nothing: gpusort builds btree indexes");
+		(void) set_native(why, "access_method", "it is not a btree index",
+						  "nothing; gpusort builds btree indexes only");
 		relation_close(table, NoLock);
 		return list_make1(why);
 	}

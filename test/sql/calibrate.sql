@@ -9,16 +9,23 @@
 set client_min_messages = warning;
 
 -- the crossover: between sizes, before the first, beyond the last, with one disturbed
--- measurement at a large and at a small size, and without measurements
-select round(gpusort_calibrate_crossover('{1000,4000,16000}', '{1,2,16}', '{2,4,8}')::numeric, 6);
-select round(gpusort_calibrate_crossover('{1000,4000,16000}', '{1,4,16}', '{2,4,8}')::numeric, 6);
-select round(gpusort_calibrate_crossover('{1000,2000}', '{3,4}', '{2,3}')::numeric, 6);
-select gpusort_calibrate_crossover('{1000,2000}', '{1,2}', '{2,3}') is null;
-select round(gpusort_calibrate_crossover('{1000,2000,4000,8000,16000}', '{1,2,8,16,30}', '{2,4,4,17,10}')::numeric, 6);
-select round(gpusort_calibrate_crossover('{1000,2000,4000,8000,16000}', '{2.1,1,2,16,32}', '{2,4,4,8,10}')::numeric, 6);
-select round(gpusort_calibrate_crossover('{1000,2000,4000}', '{2,2.0002,8}', '{4,4,4}')::numeric, 6);
-select round(gpusort_calibrate_crossover('{1000}', '{2}', '{2}')::numeric, 6);
-select gpusort_calibrate_crossover(null, null, null) is null;
+-- measurement at a large and at a small size, and without measurements.  The function exists
+-- during a call alone: here it is taken out of gpusort_calibrate().
+create schema gpusort_calibration;
+\set ECHO none
+select substring(prosrc from 'CREATE FUNCTION gpusort_calibration.crossover.*?\$crossover\$.*?\$crossover\$')
+	from pg_proc where proname = 'gpusort_calibrate' \gexec
+\set ECHO all
+select round(gpusort_calibration.crossover('{1000,4000,16000}', '{1,2,16}', '{2,4,8}')::numeric, 6);
+select round(gpusort_calibration.crossover('{1000,4000,16000}', '{1,4,16}', '{2,4,8}')::numeric, 6);
+select round(gpusort_calibration.crossover('{1000,2000}', '{3,4}', '{2,3}')::numeric, 6);
+select gpusort_calibration.crossover('{1000,2000}', '{1,2}', '{2,3}') is null;
+select round(gpusort_calibration.crossover('{1000,2000,4000,8000,16000}', '{1,2,8,16,30}', '{2,4,4,17,10}')::numeric, 6);
+select round(gpusort_calibration.crossover('{1000,2000,4000,8000,16000}', '{2.1,1,2,16,32}', '{2,4,4,8,10}')::numeric, 6);
+select round(gpusort_calibration.crossover('{1000,2000,4000}', '{2,2.0002,8}', '{4,4,4}')::numeric, 6);
+select round(gpusort_calibration.crossover('{1000}', '{2}', '{2}')::numeric, 6);
+select gpusort_calibration.crossover(null, null, null) is null;
+drop schema gpusort_calibration cascade;
 
 -- what it returns
 create table calibrated as select * from gpusort_calibrate(max_rows => 10000, runs => 3, workers => 2);
@@ -46,6 +53,14 @@ select * from gpusort_calibrate(1000000, 100, 0);
 reset statement_timeout;
 select count(*) from pg_prepared_statements;
 select count(*) from pg_namespace where nspname = 'gpusort_calibration';
+begin;
+set local gpusort.debug_force = off;
+\set VERBOSITY default
+select count(*) from gpusort_calibrate(10000, 3, 0);
+show gpusort.debug_force;
+show gpusort.min_rows;
+rollback;
+select proname from pg_proc where proname like 'gpusort_calibrate%';
 
 -- what it refuses
 \set VERBOSITY terse

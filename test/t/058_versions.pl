@@ -16,12 +16,12 @@ my $version = $node->safe_psql('postgres', q{select extversion from pg_extension
 
 # Everything of the extension's that the catalog has, as text.
 my $catalog = q{
-	select p.oid::regprocedure::text as name, pg_get_functiondef(p.oid) || ' ' || coalesce(proacl::text, '') as definition
+	select p.oid::regprocedure::text as name, concat_ws(' ', pg_get_functiondef(p.oid), proacl, obj_description(p.oid, 'pg_proc')) as definition
 	from pg_proc p join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid
 	where d.refclassid = 'pg_extension'::regclass and d.deptype = 'e' and d.refobjid = (select oid from pg_extension where extname = 'gpusort')
 	union all
-	select c.oid::regclass::text, pg_get_viewdef(c.oid) || ' ' || coalesce(relacl::text, '') || ' ' || (
-		select string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' order by attnum) from pg_attribute where attrelid = c.oid and attnum > 0)
+	select c.oid::regclass::text, concat_ws(' ', pg_get_viewdef(c.oid), relacl, obj_description(c.oid, 'pg_class'), (
+		select string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' order by attnum) from pg_attribute where attrelid = c.oid and attnum > 0))
 	from pg_class c join pg_depend d on d.classid = 'pg_class'::regclass and d.objid = c.oid
 	where d.refclassid = 'pg_extension'::regclass and d.deptype = 'e' and d.refobjid = (select oid from pg_extension where extname = 'gpusort')
 	order by 1, 2};
@@ -35,7 +35,7 @@ sub catalog_of
 
 my $fresh = catalog_of($node, 'postgres');
 my $objects = () = $fresh =~ /^gpusort_\w+(?:\(.*?\))?\|/mg;
-cmp_ok($objects, '>=', 10, "a fresh $version has $objects objects");
+cmp_ok($objects, '>=', 9, "a fresh $version has $objects objects");
 
 # --- ALTER EXTENSION
 

@@ -14,7 +14,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-chomp(my $libraries = `pg_config --pkglibdir`);
+my $libraries = use_neighbours();
 my $node;
 my $order;
 

@@ -19,7 +19,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(new_server copy_of_installation use_stand_ins wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still nobody_sorts draw
+our @EXPORT = qw(new_server copy_of_installation use_stand_ins use_neighbours wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still nobody_sorts draw
   make_tables make_gate digest sorts_on_device nothing_left_over milliseconds
   open_files temporary_files);
 
@@ -118,6 +118,31 @@ sub use_stand_ins
 	symlink "$FindBin::RealBin/../modules/stand_in_gpus/gpusort.so", "$copy->{pkglibdir}/gpusort.so" or die "gpusort.so: $!";
 	$ENV{PATH} = "$copy->{bindir}:$ENV{PATH}";
 	return;
+}
+
+# Lets servers that are started from now on, and this test's programs, have the modules and programs of other packages
+# that test/run has put beside the tests (test/get-neighbours): in a copy of the installation.  Returns where modules are.
+sub use_neighbours
+{
+	my $folder = "$ENV{TESTDIR}/neighbours";
+	my $copy = copy_of_installation();
+
+	for my $place ([ "$folder/usr/lib/postgresql/*/lib/*.so", $copy->{pkglibdir} ],
+		[ "$folder/usr/lib/postgresql/*/bin/*", $copy->{bindir} ],
+		[ "$folder/usr/share/postgresql/*/extension/*", "$copy->{sharedir}/extension" ])
+	{
+		my ($files, $to) = @$place;
+
+		for my $file (glob $files)
+		{
+			my $link = "$to/" . basename($file);
+
+			-e $link || symlink $file, $link or die "link to $file: $!";
+		}
+	}
+	$ENV{PATH} = "$copy->{bindir}:$folder/usr/sbin:$ENV{PATH}";
+	$ENV{LD_LIBRARY_PATH} = join ':', glob("$folder/usr/lib/*-linux-*"), $ENV{LD_LIBRARY_PATH} // ();
+	return $copy->{pkglibdir};
 }
 
 # Waits until gpusort_devices shows the state.

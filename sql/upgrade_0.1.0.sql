@@ -129,3 +129,9 @@ CREATE VIEW gpusort_progress AS
 	FROM gpusort_progress() p LEFT JOIN pg_catalog.pg_database d ON d.oid = p.datid;
 
 GRANT SELECT ON gpusort_progress TO PUBLIC;
+
+-- gpusort_calibrate, which follows, has its parts in a schema of its own.
+DROP FUNCTION gpusort_calibrate_crossover(integer[], double precision[], double precision[]);
+DROP FUNCTION gpusort_calibrate_measure(integer, integer, integer, text);
+DROP FUNCTION gpusort_calibrate_run(text, integer, boolean, boolean, text);
+
