@@ -1,6 +1,7 @@
 /*
  * device_setting.c
- *	  gpusort.device: its list of names, and what each service makes of it.
+ *	  gpusort.device: the hooks of the setting (settings.c), its list of names,
+ *	  and what each service makes of it.
  *
  * In:  the setting's text.
  * Out: gpusort_device, of which each process has its own copy.

@@ -6,7 +6,7 @@
  * In:  an open device.
  * Out: OK, or the reason why the device is unfit for use.
  *
- * The file uses gsort.h alone; cuda_open.cu has loaded the kernels.  Engines
+ * The jobs go through the public API (gsort.h), as those of users do.  Engines
  * have different kernels for few and many keys and for both key widths.  One
  * job therefore runs for each combination, and two more jobs merge runs, one
  * for each width.

@@ -11,12 +11,13 @@
  *	    total.
  *
  * If no row is long, one pass over the order suffices; otherwise a second read
- * of the lengths finds the output blocks.  Blocks take tiles in turn and obtain
- * the offset of their first row by look-back (look_back.cuh).
+ * of the lengths finds the output blocks.  Thread blocks take tiles in turn and
+ * obtain the offset of their first row by look-back (look_back.cuh).
  *
- * The random gather of the lengths takes most of the time.  If all rows have
- * one length, even the order is not read.  The gather (gather_rows.cuh) alone
- * needs a row's source, output block by output block.
+ * The reads of the lengths, in random order, take most of the time.  If all
+ * rows have one length, even the order is not read.  The place of a row before
+ * the sort is not needed here; gather_rows.cuh finds it later, for one output
+ * block at a time.
  */
 #ifndef GSORT_PLACE_ROWS_CUH
 #define GSORT_PLACE_ROWS_CUH

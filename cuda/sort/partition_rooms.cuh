@@ -1,7 +1,7 @@
 /*
  * partition_rooms.cuh
- *	  Level 1 of the partition with even keys: reserves a room for each bucket
- *	  before its items are counted.
+ *	  The first scatter of the partition (level 1), for keys that are spread
+ *	  evenly: reserves a room for each bucket before its items are counted.
  *
  * In:  the caller's keys; buckets of equal ranges, from partition_split.cuh.
  * Out: in the plan, the begin of each bucket's room in the level 1 array; or no
@@ -9,10 +9,10 @@
  *
  *	  keys --estimate--> sampled keys of each bucket --plan--> rooms
  *
- * A sample of a million keys estimates each bucket's share to a hundredth, and
- * a room has a few hundredths more.  The scatter to the buckets thus needs no
- * preceding count of all keys.  If a bucket overflows, the scatter is repeated
- * with counts.
+ * A sample of a million keys estimates the size of each bucket with an error of
+ * about 1 %, and a room is a few per cent larger.  The scatter to the buckets
+ * thus needs no preceding count of all keys.  If a bucket overflows, the
+ * scatter is repeated with counts.
  */
 #ifndef GSORT_PARTITION_ROOMS_CUH
 #define GSORT_PARTITION_ROOMS_CUH

@@ -8,13 +8,14 @@
  *
  * The crowded bins of a tile are divided again, in rounds.  Each round takes 32
  * bits from the highest differing bit down, and scales them to the number of
- * items in the bin.  If all keys of the bin are equal, it takes bits of the
- * row.  One value that fills a bin thus costs one round, and a few values in
+ * items in the bin.  If all keys of the bin are equal, it takes bits of the row
+ * number.  One value that fills a bin thus costs one round, and a few values in
  * one bin cost two.  Every round divides each bin at least in two.
  *
- * A bin may still be large after ROUNDS_MAX, or be indivisible (shortened words
- * that tie).  In that case a bitonic network of a warp or of the block sorts
- * the bin (Batcher, "Sorting networks and their applications", 1968).
+ * A bin may still be large after ROUNDS_MAX.  It may also be indivisible, if
+ * the tile holds only some bits of the keys, and these bits tie.  In that case
+ * a bitonic network of a warp or of the block sorts the bin (Batcher, "Sorting
+ * networks and their applications", 1968).
  */
 #ifndef GSORT_TILE_CROWDED_CUH
 #define GSORT_TILE_CROWDED_CUH

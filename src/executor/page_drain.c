@@ -11,9 +11,9 @@
  * Runs in the process that scans.  The scan must have no filter, and read a
  * heap page at a time, forward, outside EvalPlanQual.  All conditions that can
  * change are checked again for each page.  A projection may pick columns, if
- * they make narrow rows.  Rows with NULLs or too few columns are left to the
- * scan, and so is the first row that does not fit the chunk.  The scan checks
- * for interrupts, once a page.
+ * the result is a narrow row (row_format.h).  Rows with NULLs or too few
+ * columns are left to the scan, and so is the first row that does not fit the
+ * chunk.  The scan checks for interrupts, once a page.
  */
 #include "postgres.h"
 

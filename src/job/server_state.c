@@ -2,18 +2,19 @@
  * server_state.c
  *	  A backend's copy of shared state that seldom changes.
  *
- * In:  the services' states and devices, in shared memory; the distrusted
- *	    collations.
- * Out: a copy of the former in this process.
+ * In:  the services' states and devices, and the list of distrusted collations,
+ *	    in shared memory.
+ * Out: a copy of the states and devices in this process.
  *
- * Runs in backends.  Each planning and each execution of a sort reads the copy.
- * A generation number tells whether it is current, so the shared lock is taken
- * only after a change.  Reserved memory and open jobs change with every job, so
- * they are not copied.  A process that opens a job reads them under the lock.
+ * Runs in backends.  Each planning and each execution of a sort reads the
+ * copy.  A generation number tells whether it is current, so the shared lock is
+ * taken only after a change.  Reserved memory and open jobs change with every
+ * job, so they are not copied.  A process that opens a job reads them under the
+ * lock.
  *
- * A collation is distrusted after two rows came out of order though their sort
- * keys had been sorted.  The list is empty at each start, since the C library
- * may be another one then.
+ * A collation is distrusted after its comparison function has contradicted its
+ * sort keys: two rows were in order by strxfrm, and not by strcoll.  The list
+ * is empty at each start, since the C library may be another one then.
  */
 #include "postgres.h"
 

@@ -4,11 +4,11 @@
  *	  values only.
  *
  * In:  the prefix that words leave out; toasted values.
- * Out: how strings are cut; the bytes of such a value, at most those that its
- *	    words need.
+ * Out: for a key, the number of bytes that its words hold, and the prefix that
+ *	    strings must have; for a toasted value, the bytes that its words need.
  *
- * Runs in the processes that pack rows.  A detoasted value lives until it is
- * closed.
+ * Runs in the processes that pack rows.  The caller frees a detoasted value
+ * after it has made the words.
  */
 #include "postgres.h"
 

@@ -1,7 +1,7 @@
 /*
  * key_encoding.c
- *	  The number of words that each key of a sort gets, and the prefix that they
- *	  leave out.
+ *	  The rules by which a key gets a number of words, and a prefix that the
+ *	  words leave out.
  *
  * In:  the limits of the keys' types, and samples of their values.
  * Out: for each key its number of words and the bytes that they leave out.

@@ -1,6 +1,7 @@
 /*
  * reasons.h
- *	  Why a Sort stays PostgreSQL's own: every reason, stated once.
+ *	  Why the planner leaves a Sort to PostgreSQL: every reason, stated once.
+ *	  The reasons that a sort finds when it runs are in job/counters.h.
  *
  * The codes are those of job/counters.h.  Each yields a column
  * planned_native_... of gpusort_stats, a reason in gpusort_why and EXPLAIN

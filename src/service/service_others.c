@@ -1,6 +1,6 @@
 /*
  * service_others.c
- *	  The services beside the first one are started.
+ *	  Starts the services beside the first one.
  *
  * In:  gpusort.device; the number of GPUs that a service found when it opened
  *	    one.

@@ -7,8 +7,9 @@
  *	    same words.
  *
  * The bytes are the number of keys.  For each key follow its number of words,
- * the length of its prefix, or -1, the prefix, a flag, and, if that is set, the
- * dictionary's values.  All memory is the caller's.
+ * the length of its prefix, or -1, the prefix, and a flag that tells whether
+ * the key has a dictionary.  If so, the dictionary's values follow.  All memory
+ * is the caller's.
  */
 #include "postgres.h"
 

@@ -1,7 +1,7 @@
 /*
  * row_encodings.c
- *	  Chooses the number of words of each key of a sort, and the prefix that
- *	  they leave out, by rows that have come.
+ *	  Chooses the encodings of a sort's keys by the rows that have come.  It
+ *	  collects the samples; key_encoding.c has the rules.
  *
  * In:  a sort's first rows, as they came, or a sample of all; statistics of the
  *	    keys' columns (column_statistics.c).
