@@ -53,7 +53,7 @@ static const char *const remedies[GPUSORT_NATIVE_REASONS] = {
 	[GPUSORT_NATIVE_DISABLED] = "SET gpusort.enabled = on",
 	[GPUSORT_NATIVE_NO_DEVICE] =
 	"see the view gpusort_devices; gpusort.device selects the devices",
-	[GPUSORT_NATIVE_FEW_ROWS] = "nothing; PostgreSQL builds a small index as fast",
+	[GPUSORT_NATIVE_FEW_ROWS] = "none; PostgreSQL builds a small index as fast",
 	[GPUSORT_NATIVE_INDEX_KEY] =
 	"another type, operator class or COLLATE, or another key in its place",
 	[GPUSORT_NATIVE_COLLATION] =
@@ -198,7 +198,7 @@ is_native(Relation table, const Described *index, GpuSortIndexWhy *why)
 
 	if (IsSystemRelation(table) || RelationGetRelid(table) < FirstNormalObjectId)
 		return set_native(why, "system_table", "the table is a system catalog or a TOAST table",
-						  "nothing");
+						  "none");
 	if (!gpusort_index_builds)
 		return set_native(why, "index_builds", "gpusort.index_builds is off",
 						  "SET gpusort.index_builds = on");
@@ -231,8 +231,8 @@ examine(Relation table, const Described *index)
 	why->runs_on = "device";
 	why->reason = psprintf("%.0f rows are expected%s", why->rows,
 						   gpusort_debug_force ? "" :
-						   "; without parallel workers, PostgreSQL builds the index if a sample "
-						   "shows that it costs less, as of rows in order");
+						   "; if no parallel workers start, a sample of the rows decides, and "
+						   "PostgreSQL builds the index where it is cheaper, as for rows in order");
 	return why;
 }
 
@@ -286,7 +286,7 @@ gpusort_index_why(IndexStmt *statement, const char *text)
 
 		why->table = pstrdup(RelationGetRelationName(table));
 		(void) set_native(why, "access_method", "it is not a btree index",
-						  "nothing; gpusort builds btree indexes only");
+						  "none; gpusort builds btree indexes only");
 		relation_close(table, NoLock);
 		return list_make1(why);
 	}

@@ -27,8 +27,8 @@ const GpuSortPlannedReasonText gpusort_planned_reason_texts[] = {
 	},
 	[GPUSORT_PLANNED_FEW_ROWS] = {
 		"few_rows",
-		"the planner expects fewer rows than a hundredth of gpusort.min_rows",
-		"run ANALYZE if there are more rows; a lower gpusort.min_rows gains nothing"
+		"the planner expects too few rows, less than a hundredth of gpusort.min_rows",
+		"run ANALYZE if there are more rows; a lower gpusort.min_rows would not make the query faster"
 	},
 	[GPUSORT_PLANNED_KEY_WORDS] = {
 		"key_words",
@@ -43,18 +43,17 @@ const GpuSortPlannedReasonText gpusort_planned_reason_texts[] = {
 	[GPUSORT_PLANNED_LIMIT] = {
 		"limit",
 		"LIMIT needs only the top rows, which is cheaper without the device",
-		"nothing; a few rows of many are found without sorting all of them"
+		"none; a few rows of many are found without sorting all of them"
 	},
 	[GPUSORT_PLANNED_COST] = {
 		"cost",
 		"the device is expected to take longer than PostgreSQL",
-		"nothing; as a superuser, SET gpusort.debug_force = on shows the other plan"
+		"none; as a superuser, SET gpusort.debug_force = on shows the other plan"
 	},
 	[GPUSORT_PLANNED_CUSTOM_SCAN] = {
 		"custom_scan",
-		"it is below another extension's custom scan, or above one in a query that is planned "
-		"during the planning of another",
-		"nothing"
+		"another extension's custom scan, which may rely on PostgreSQL's Sort, is above or below it",
+		"none"
 	},
 	[GPUSORT_PLANNED_INCREMENTAL] = {
 		"incremental",
@@ -63,8 +62,8 @@ const GpuSortPlannedReasonText gpusort_planned_reason_texts[] = {
 	},
 	[GPUSORT_PLANNED_CACHED_PLAN] = {
 		"cached_plan",
-		"the plan was cached when it could not use a device",
-		"DISCARD PLANS"
+		"the plan was cached while sorts could not use a device",
+		"run DISCARD PLANS in the session"
 	},
 };
 

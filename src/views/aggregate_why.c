@@ -61,7 +61,7 @@ gpusort_aggregate_why(const Agg *agg, const Aggref *aggregate, List *ancestors,
 	else if (aggregate->aggkind == AGGKIND_HYPOTHETICAL)
 	{
 		why.reason = "the aggregate adds a row after all others";
-		why.remedy = "nothing";
+		why.remedy = "none";
 	}
 	else if (agg->groupingSets != NIL)
 	{
@@ -84,7 +84,7 @@ gpusort_aggregate_why(const Agg *agg, const Aggref *aggregate, List *ancestors,
 		why.reason =
 			"rows in order are not expected to save time, or the aggregate's keys do not allow it";
 		why.remedy =
-			"nothing; as a superuser, SET gpusort.debug_force = on shows the other plan";
+			"none; as a superuser, SET gpusort.debug_force = on shows the other plan";
 	}
 	return why;
 }

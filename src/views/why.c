@@ -165,16 +165,16 @@ report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 	{
 		sort[RUNS_ON] = "backend";
 		sort[CODE] = gpusort_planned_reason_texts[GPUSORT_PLANNED_FEW_ROWS].name;
-		sort[REASON] = psprintf("%s rows are expected, and gpusort.min_rows is " UINT64_FORMAT,
+		sort[REASON] = psprintf("%s rows are expected, fewer than gpusort.min_rows (" UINT64_FORMAT ")",
 								sort[ROWS], min_rows);
 		sort[REMEDY] =
-			"nothing: rows go to the device as soon as that many have come, or more than work_mem holds";
+			"none; rows go to the device once gpusort.min_rows of them have come, or more than work_mem holds";
 	}
 	else
 	{
 		sort[RUNS_ON] = "device";
 		sort[REASON] = psprintf("%s rows are expected%s", sort[ROWS],
-								info.parallel ? ", which parallel workers feed" : "");
+								info.parallel ? ", read by parallel workers" : "");
 	}
 }
 
@@ -394,8 +394,8 @@ analyze(RawStmt *statement, const char *text, ExplainStmt *explained)
 
 static const char *no_sort[N_COLUMNS] = {
 	[CODE] = "no_sort",
-	[REASON] = "the plan sorts nothing: rows are hashed, come from an index in order, or need no order",
-	[REMEDY] = "nothing"
+	[REASON] = "the plan has no sort: rows are hashed, come from an index in order, or need no order",
+	[REMEDY] = "none"
 };
 
 /* Runs EXPLAIN on the text's one statement, or examines its CREATE INDEX. */

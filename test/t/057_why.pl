@@ -50,14 +50,14 @@ is(why('select * from t order by k8', '*'), 'GpuSort|k8 bigint|60000|' . 60000 *
 is(why('select * from (select * from t where id < 200) q order by s desc, k8', 'node, sort_key, runs_on, code'),
 	'GpuSort|t.s text DESC, t.k8 bigint|backend|few_rows', 'few rows expected: in the backend');
 like(why('select * from t where id < 200 order by k8', 'reason, remedy'),
-	qr/^\d+ rows are expected, and gpusort\.min_rows is 10000\|nothing: rows go to the device as soon as that many have come, or more than work_mem holds$/, 'and why');
+	qr/^\d+ rows are expected, fewer than gpusort\.min_rows \(10000\)\|none; rows go to the device once gpusort.min_rows of them have come, or more than work_mem holds$/, 'and why');
 is(why('select * from t where id < 5000 order by k8', 'runs_on, code, reason ~ $$^\d+ rows are expected$$', 'set work_mem = 64'),
 	'device||t', 'few rows, but wide ones');
 stays('few_rows', 'select * from small order by k8', 'set gpusort.min_rows = -1', qr/the planner expects fewer rows than a hundredth of gpusort\.min_rows/);
-is(why('select * from t', 'node is null, runs_on is null, code, reason, remedy'), 't|t|no_sort|the plan sorts nothing: rows are hashed, come from an index in order, or need no order|nothing', 'a plan without a sort');
+is(why('select * from t', 'node is null, runs_on is null, code, reason, remedy'), 't|t|no_sort|the plan has no sort: rows are hashed, come from an index in order, or need no order|none', 'a plan without a sort');
 is(why('select * from (select *, row_number() over (order by k8) as n from t) q order by s'), "GpuSort|device|\nGpuSort|device|", 'a row for each sort');
 like(why('select * from t order by k8', 'reason', 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 1; set min_parallel_table_scan_size = 0'),
-	qr/which parallel workers feed$/, 'a parallel plan');
+	qr/read by parallel workers$/, 'a parallel plan');
 like($node->safe_psql('postgres', 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set min_parallel_table_scan_size = 0; explain select * from t order by k8'),
 	qr/GpuSort\).* rows=60000 .*Gather .* rows=60000 .*GpuSortFeed\).* rows=25000 /s, 'which expects rows in all its nodes');
 
@@ -80,7 +80,7 @@ is(why("select few, $median from t group by few", 'sort_key', 'set gpusort.debug
 	"few text, k8 bigint\npercentile_disc('0.5'::double precision) WITHIN GROUP (ORDER BY k8)", 'the sort, then the aggregate');
 like(inner_sort("array_agg(id), $median from t"), qr/^Aggregate\|native\|aggregate\|array_agg\(id\) depends on the order of its rows\|a query of its own/, 'another aggregate depends on the order');
 like(inner_sort("few, $median, mode() within group (order by id) filter (where id < 7) from t group by few"), qr/presorted.*\n.*the rows arrive in the order of another aggregate\|a query of its own for each order/, 'two orders');
-like(inner_sort('rank(3) within group (order by k8) from t'), qr/^Aggregate\|native\|aggregate\|the aggregate adds a row after all others\|nothing/, 'a hypothetical set');
+like(inner_sort('rank(3) within group (order by k8) from t'), qr/^Aggregate\|native\|aggregate\|the aggregate adds a row after all others\|none/, 'a hypothetical set');
 like(inner_sort("few, $median from t group by rollup(few)"), qr/the Agg sorts the rows of grouping sets itself\|UNION ALL/, 'grouping sets');
 like(inner_sort("$median from small", ''), qr/^Aggregate\|native\|aggregate\|rows in order are not expected to save time/, 'few rows');
 like(inner_sort("$median from t", 'set gpusort.enabled = off'), qr/^Aggregate\|native\|disabled\|gpusort\.enabled is off/, 'switched off');
@@ -279,7 +279,7 @@ SKIP:
 			select key, jsonb_typeof(value), value from jsonb_each(jsonb_path_query_first(pg_temp.explained(), '\$.**.GpuSort[*]')) order by key collate "C"});
 	};
 	like($node->safe_psql('postgres', "explain (gpusort, costs off) $limited"),
-		qr/^ *->  Sort\n *Sort Key: k8\n *GpuSort: native, because LIMIT needs .*\n *GpuSort Remedy: nothing; .*\n *->  Seq Scan on t$/m, 'text: lines of the node');
+		qr/^ *->  Sort\n *Sort Key: k8\n *GpuSort: native, because LIMIT needs .*\n *GpuSort Remedy: none; .*\n *->  Seq Scan on t$/m, 'text: lines of the node');
 	like($node->safe_psql('postgres', 'explain (gpusort, costs off) select * from t order by k8'),
 		qr/^ *Sort Key: k8\n *GpuSort: device, because \d+ rows are expected\n/m, 'of a GpuSort');
 	is(scalar(() = $node->safe_psql('postgres', "explain (gpusort, analyze, costs off) $joined_sorts") =~ /GpuSort: native, because/g), 2, 'each sort has its own');

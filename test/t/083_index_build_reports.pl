@@ -111,13 +111,13 @@ for my $case ([ 'on w (k)', 'native' ], [ 'on t (k)', 'device' ], [ 'on t (k) wh
 $node->safe_psql('postgres', 'alter table t reset (parallel_workers)');
 # a sample decides
 is(why('create index on in_order (id)', 'runs_on'), 'device', 'rows in order: foretold');
-like(why('create index on in_order (id)', 'reason'), qr/^50000 rows are expected; without parallel workers, PostgreSQL builds the index if a sample shows that it costs less/, 'with what a sample may change');
+like(why('create index on in_order (id)', 'reason'), qr/^50000 rows are expected; if no parallel workers start, a sample of the rows decides, and PostgreSQL builds the index where it is cheaper, as for rows in order$/, 'with what a sample may change');
 is(built_by('create index on in_order (id)'), 'native', 'rows in order: PostgreSQL builds the index');
 is(built_by('create index on in_order (id desc)'), 'device', 'in another order: the device');
 my %settings = (
 	'set gpusort.index_builds = off' => [ 'index_builds', 'gpusort.index_builds is off', 'SET gpusort.index_builds = on' ],
 	'set gpusort.enabled = off' => [ 'disabled', 'gpusort.enabled is off', 'SET gpusort.enabled = on' ],
-	'set max_parallel_maintenance_workers = 0' => [ 'not_asked', 'max_parallel_maintenance_workers is 0, and PostgreSQL then calls no hook for the build', 'SET max_parallel_maintenance_workers = 1, or more' ]);
+	'set max_parallel_maintenance_workers = 0' => [ 'not_asked', 'max_parallel_maintenance_workers is 0, and then PostgreSQL offers no build to extensions', 'SET max_parallel_maintenance_workers = 1, or more' ]);
 for my $settings (sort keys %settings)
 {
 	is(why('create index on t (k)', 'runs_on, code, reason, remedy', $settings), join('|', 'native', @{ $settings{$settings} }), "$settings: foretold");
