@@ -111,7 +111,7 @@ gpusort_job_failed(const GpuSortJob *job)
 {
 	bool		failed;
 
-	gpusort_job_lock(job, LW_SHARED);
+	gpusort_job_lock_or_raise(job, LW_SHARED);
 	failed = gpusort_job_slot_failed(job);
 	gpusort_job_unlock();
 	return failed;
@@ -120,7 +120,7 @@ gpusort_job_failed(const GpuSortJob *job)
 /* --- for the three files -------------------------------------------------- */
 
 void
-gpusort_job_lock(const GpuSortJob *job, LWLockMode mode)
+gpusort_job_lock_or_raise(const GpuSortJob *job, LWLockMode mode)
 {
 	LWLockAcquire(gpusort_shared_lock(), mode);
 	if (unlikely(gpusort_job_slot_failed(job) && !job->may_fail))
@@ -163,7 +163,7 @@ gpusort_job_wait(const GpuSortJob *job, LWLockMode mode, uint32 wait_event)
 	LWLockRelease(gpusort_shared_lock());
 	if (ConditionVariableTimedSleep(&slot->changed, WAIT_RECHECK_MS, wait_event))
 		fail_if_service_is_silent(slot);
-	gpusort_job_lock(job, mode);
+	gpusort_job_lock_or_raise(job, mode);
 }
 
 void
@@ -297,7 +297,7 @@ reserve(GpuSortJob *job)
 	const GpuSortJobSlot *slot = gpusort_job_slot(job);
 	GpuSortNativeReason reason = GPUSORT_NATIVE_NO_DEVICE;
 
-	gpusort_job_lock(job, LW_EXCLUSIVE);
+	gpusort_job_lock_or_raise(job, LW_EXCLUSIVE);
 	/* otherwise the service has ended meanwhile */
 	if (slot->state == GPUSORT_JOB_OPENING)
 		gpusort_job_ask(job, GPUSORT_JOB_OPENING, gpusort_wait_event_of_feed);

@@ -56,7 +56,7 @@ gpusort_job_buffer_to_fill(GpuSortJob *job, bool rest_of_row)
 {
 	int			buffer;
 
-	gpusort_job_lock(job, LW_EXCLUSIVE);
+	gpusort_job_lock_or_raise(job, LW_EXCLUSIVE);
 	while ((buffer = take_buffer_to_fill(job, rest_of_row)) == WAIT_FOR_BUFFER)
 		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_feed);
 	gpusort_job_unlock();
@@ -75,7 +75,7 @@ gpusort_job_send(GpuSortJob *job, int buffer)
 	uint64		order;
 	bool		refused;
 
-	gpusort_job_lock(job, LW_EXCLUSIVE);
+	gpusort_job_lock_or_raise(job, LW_EXCLUSIVE);
 	order = slot->chunks_sent++;
 	shared->sent_order = order;
 	gpusort_job_hand_over(job, buffer, GPUSORT_BUFFER_SENT);
@@ -101,7 +101,7 @@ gpusort_job_feeder_done(GpuSortJob *job, uint64 rows, bool to_verify)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 
-	gpusort_job_lock(job, LW_EXCLUSIVE);
+	gpusort_job_lock_or_raise(job, LW_EXCLUSIVE);
 	slot->feeders_done++;
 	slot->rows_fed += rows;
 	slot->to_verify |= to_verify;
@@ -112,7 +112,7 @@ gpusort_job_feeder_done(GpuSortJob *job, uint64 rows, bool to_verify)
 void
 gpusort_job_wait_while_full(GpuSortJob *job)
 {
-	gpusort_job_lock(job, LW_SHARED);
+	gpusort_job_lock_or_raise(job, LW_SHARED);
 	while (gpusort_job_slot(job)->state == GPUSORT_JOB_FULL)
 		gpusort_job_wait(job, LW_SHARED, gpusort_wait_event_of_feed);
 	gpusort_job_unlock();

@@ -35,7 +35,7 @@ gpusort_job_slot_failed(const GpuSortJob *job)
  * for a change of the job.  The lock is released during the wait, so the holder
  * must look again afterwards.
  */
-extern void gpusort_job_lock(const GpuSortJob *job, LWLockMode mode);
+extern void gpusort_job_lock_or_raise(const GpuSortJob *job, LWLockMode mode);
 extern void gpusort_job_wait(const GpuSortJob *job, LWLockMode mode, uint32 wait_event);
 extern void gpusort_job_unlock(void);
 

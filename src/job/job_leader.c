@@ -24,7 +24,7 @@ gpusort_job_wait_for_feeders(GpuSortJob *job, int feeders)
 	const GpuSortJobSlot *slot = gpusort_job_slot(job);
 	bool		ended;
 
-	gpusort_job_lock(job, LW_SHARED);
+	gpusort_job_lock_or_raise(job, LW_SHARED);
 	while (slot->feeders_done < feeders && slot->state != GPUSORT_JOB_FULL)
 		gpusort_job_wait(job, LW_SHARED, gpusort_wait_event_of_feed);
 	ended = slot->feeders_done >= feeders;
@@ -37,7 +37,7 @@ gpusort_job_rows_fed(GpuSortJob *job, bool *to_verify)
 {
 	uint64		rows;
 
-	gpusort_job_lock(job, LW_SHARED);
+	gpusort_job_lock_or_raise(job, LW_SHARED);
 	rows = gpusort_job_slot(job)->rows_fed;
 	*to_verify = gpusort_job_slot(job)->to_verify;
 	gpusort_job_unlock();
@@ -50,7 +50,7 @@ gpusort_job_finish_run(GpuSortJob *job, gsort_finish_how how, bool full)
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 	bool		is_finished;
 
-	gpusort_job_lock(job, LW_EXCLUSIVE);
+	gpusort_job_lock_or_raise(job, LW_EXCLUSIVE);
 	if (slot->state == (full ? GPUSORT_JOB_FULL : GPUSORT_JOB_FEEDING))
 	{
 		slot->finish_how = how;
@@ -80,7 +80,7 @@ gpusort_job_next_run(GpuSortJob *job)
 {
 	/* even the reader's last block goes, since feeders need the buffers */
 	gpusort_job_release_blocks(job);
-	gpusort_job_lock(job, LW_EXCLUSIVE);
+	gpusort_job_lock_or_raise(job, LW_EXCLUSIVE);
 	if (!gpusort_job_slot_failed(job))
 		gpusort_job_ask(job, GPUSORT_JOB_BETWEEN_RUNS, gpusort_wait_event_of_sort);
 	gpusort_job_unlock();
@@ -96,7 +96,7 @@ gpusort_job_merge(GpuSortJob *job)
 	job->may_fail = true;
 	slot->merging = true;
 	gpusort_job_next_run(job);
-	gpusort_job_lock(job, LW_EXCLUSIVE);
+	gpusort_job_lock_or_raise(job, LW_EXCLUSIVE);
 	if (!gpusort_job_slot_failed(job))
 		gpusort_job_ask(job, GPUSORT_JOB_MERGING, gpusort_wait_event_of_sort);
 	ready = slot->state == GPUSORT_JOB_READY;
@@ -126,7 +126,7 @@ gpusort_job_blocks(const GpuSortJob *job)
 void
 gpusort_job_stats(const GpuSortJob *job, gsort_job_stats *stats)
 {
-	gpusort_job_lock(job, LW_SHARED);
+	gpusort_job_lock_or_raise(job, LW_SHARED);
 	*stats = gpusort_job_slot(job)->stats;
 	gpusort_job_unlock();
 }
@@ -139,7 +139,7 @@ gpusort_job_release_blocks(GpuSortJob *job)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 
-	gpusort_job_lock(job, LW_EXCLUSIVE);
+	gpusort_job_lock_or_raise(job, LW_EXCLUSIVE);
 	while (!gpusort_job_slot_failed(job) &&
 		   gpusort_job_find_buffer(job, GPUSORT_BUFFER_FETCHING) >= 0)
 		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_output);
@@ -161,7 +161,7 @@ gpusort_job_fetch(GpuSortJob *job, uint64 number, bool by_row)
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 	int			buffer = -1;
 
-	gpusort_job_lock(job, LW_EXCLUSIVE);
+	gpusort_job_lock_or_raise(job, LW_EXCLUSIVE);
 	slot->last_read_us = gpusort_clock_us();
 	gpusort_buffers_restore(slot);
 	if (!gpusort_job_slot_failed(job))
@@ -182,7 +182,7 @@ gpusort_job_read_buffer(GpuSortJob *job, int buffer, gsort_block *block, uint64 
 	GpuSortBuffer *shared = &gpusort_buffers[buffer];
 	bool		ready;
 
-	gpusort_job_lock(job, LW_EXCLUSIVE);
+	gpusort_job_lock_or_raise(job, LW_EXCLUSIVE);
 	while (shared->job == job->id.slot && shared->state == GPUSORT_BUFFER_FETCHING &&
 		   !gpusort_job_slot_failed(job))
 		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_output);
@@ -203,7 +203,7 @@ gpusort_job_read_buffer(GpuSortJob *job, int buffer, gsort_block *block, uint64 
 void
 gpusort_job_buffer_done(GpuSortJob *job, int buffer)
 {
-	gpusort_job_lock(job, LW_EXCLUSIVE);
+	gpusort_job_lock_or_raise(job, LW_EXCLUSIVE);
 	if (gpusort_buffers[buffer].job == job->id.slot)
 		gpusort_buffers[buffer].state = GPUSORT_BUFFER_IDLE;
 	gpusort_job_unlock();

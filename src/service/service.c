@@ -130,6 +130,9 @@ do_turn(void)
 	gpusort_service_ask_again();
 	next_try = gpusort_service_serve_waiting_jobs();
 	gpusort_service_publish_info();
+	/* the device may fail while nobody waits for an answer */
+	if (gpusort_service_device != NULL && service->info.lost)
+		gpusort_service_lose_device();
 	gpusort_service_publish_reservations();
 	service->longest_turn_us = Max(service->longest_turn_us, gpusort_clock_us() - begin_us);
 	if (more)

@@ -131,10 +131,6 @@ gpusort_service_publish_info(void)
 	if (gpusort_service_device == NULL)
 		return;
 	gsort_device_get_info(gpusort_service_device, &info);
-	/* a failure that comes while nobody waits for an answer must not wait for
-	 * the next sort */
-	if (info.lost)
-		gpusort_service_lose_device();
 	/* nobody else writes it, so most turns change nothing and leave the lock to
 	 * the sessions */
 	if (memcmp(&gpusort_service_shared()->info, &info, sizeof(info)) == 0)

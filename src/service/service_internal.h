@@ -169,8 +169,7 @@ extern long gpusort_service_follow_settings(void);
  * that may be there by now. */
 extern void gpusort_service_reload_settings(void);
 
-/* Shows the device's figures to sessions.  Does not return from a lost
- * device. */
+/* Shows the device's figures to sessions. */
 extern void gpusort_service_publish_info(void);
 
 /* Makes plans and sorts native from here on, and fails the jobs of now. */

@@ -97,7 +97,7 @@ like($node->safe_psql('postgres', 'explain (analyze, timing off) select * from g
 $node->safe_psql('postgres', 'create extension gpusort');
 cmp_ok($node->safe_psql('postgres', 'select jobs from gpusort_stats'), '>', 0, 'made again, the counters are still there');
 is($node->safe_psql('postgres', "select count(*) from pg_depend d join pg_extension e on d.refobjid = e.oid where e.extname = 'gpusort' and deptype = 'e' and classid <> 'pg_type'::regclass"),
-	'12', 'nine functions and three views belong to it');
+	'9', 'six functions and three views belong to it');
 
 # --- a server that starts with the device off takes no shared memory for it
 $node->append_conf('postgresql.conf', "gpusort.device = 'off'\n");

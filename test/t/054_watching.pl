@@ -200,7 +200,7 @@ $node->safe_psql('postgres', q{
 my @waits = (
 	[ 'GpusortFeed', 'select * from big order by k', '' ],
 	[ 'GpusortSort', 'select k from small where held(id) order by k', '' ],
-	[ 'GpusortOutput', 'fetch absolute 1 from c', 'begin; declare c scroll cursor for select * from big where id <= 150000 order by k; move all in c' ]);
+	[ 'GpusortOutput', 'fetch absolute 1 from c', 'begin; declare c scroll cursor for select * from big where id <= 80000 order by k; move all in c' ]);
 my $watcher = GpuSortTest::Session->new($node, 600);
 
 $watcher->query('set gpusort.enabled = off');

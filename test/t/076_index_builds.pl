@@ -122,7 +122,7 @@ $node->safe_psql('postgres', 'create index large_native on large (t, k)');
 is($node->safe_psql('postgres', "select same_pages('large_native', 'large_ours')"), 'same', 'a large index is the same');
 
 my (undef, undef, $no_file) = $node->psql('postgres', q{set gpusort.index_builds = on; set temp_file_limit = '5MB'; create index no_file on large (t, k)});
-like($no_file, qr/ERROR:  temporary file size exceeds temp_file_limit/, 'no room for its temporary files');
+like($no_file, qr/ERROR:  temporary file size exceeds "?temp_file_limit/, 'no room for its temporary files');
 nothing_left_over($node, 'no room for temporary files');
 
 # --- dead rows, and those of this transaction
