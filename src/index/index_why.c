@@ -204,8 +204,8 @@ is_native(Relation table, const Described *index, GpuSortIndexWhy *why)
 						  "SET gpusort.index_builds = on");
 	if (max_parallel_maintenance_workers == 0)
 		return set_native(why, "not_asked",
-						  "max_parallel_maintenance_workers is 0, and PostgreSQL then calls no "
-						  "hook for the build",
+						  "max_parallel_maintenance_workers is 0, and then PostgreSQL offers no "
+						  "build to extensions",
 						  "SET max_parallel_maintenance_workers = 1, or more");
 	reason = gpusort_index_reason_of_rows(why->rows);
 	if (reason == GPUSORT_NATIVE_NONE)

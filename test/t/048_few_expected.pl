@@ -23,7 +23,7 @@ $node->safe_psql('postgres', q{
 	analyze;
 	create table not_analyzed as select * from hundred limit 5;});
 
-my $too_few = qr/DEBUG: .*gpusort: few_rows: the planner expects fewer rows than a hundredth of gpusort\.min_rows$/m;
+my $too_few = qr/DEBUG: .*gpusort: few_rows: the planner expects too few rows, less than a hundredth of gpusort\.min_rows$/m;
 
 # Is the query sorted natively, for that reason?  Else by a GpuSort.
 sub planned

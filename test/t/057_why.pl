@@ -53,7 +53,7 @@ like(why('select * from t where id < 200 order by k8', 'reason, remedy'),
 	qr/^\d+ rows are expected, fewer than gpusort\.min_rows \(10000\)\|none; rows go to the device once gpusort.min_rows of them have come, or more than work_mem holds$/, 'and why');
 is(why('select * from t where id < 5000 order by k8', 'runs_on, code, reason ~ $$^\d+ rows are expected$$', 'set work_mem = 64'),
 	'device||t', 'few rows, but wide ones');
-stays('few_rows', 'select * from small order by k8', 'set gpusort.min_rows = -1', qr/the planner expects fewer rows than a hundredth of gpusort\.min_rows/);
+stays('few_rows', 'select * from small order by k8', 'set gpusort.min_rows = -1', qr/the planner expects too few rows, less than a hundredth of gpusort\.min_rows/);
 is(why('select * from t', 'node is null, runs_on is null, code, reason, remedy'), 't|t|no_sort|the plan has no sort: rows are hashed, come from an index in order, or need no order|none', 'a plan without a sort');
 is(why('select * from (select *, row_number() over (order by k8) as n from t) q order by s'), "GpuSort|device|\nGpuSort|device|", 'a row for each sort');
 like(why('select * from t order by k8', 'reason', 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 1; set min_parallel_table_scan_size = 0'),
@@ -148,7 +148,7 @@ $node->safe_psql('postgres', q{
 	analyze distributed});
 my $counted = planned_native('custom_scan');
 is($node->safe_psql('postgres', "$like_citus; select asked_in_planning('select * from distributed order by k8')"),
-	'Sort, native, custom_scan, nothing', 'citus: native, and why');
+	'Sort, native, custom_scan, none', 'citus: native, and why');
 is(planned_native('custom_scan'), $counted + 1, 'citus: counted');
 is($node->safe_psql('postgres', "$like_citus; select asked_in_planning('select * from t order by k8')"), 'GpuSort, device', 'a subquery of tables that are not distributed');
 is(why('select * from distributed order by k8', undef, $like_citus), 'GpuSort|device|', 'the sort of rows that Citus gathers');
@@ -259,7 +259,7 @@ $_->close for $keeps, $keeps_native;
 my $joined = q{explain select * from (select few, count(*) from t where id < 50 group by few) a
 	join (select few, count(*) from t where id < 50 group by few) b using (few) order by few};
 my ($done, $plan, $said) = $node->psql('postgres', "set enable_hashagg = off; set client_min_messages = debug1; $joined; $joined");
-my $reason = qr/DEBUG:  gpusort: few_rows: the planner expects fewer rows than a hundredth of gpusort\.min_rows$/m;
+my $reason = qr/DEBUG:  gpusort: few_rows: the planner expects too few rows, less than a hundredth of gpusort\.min_rows$/m;
 is(scalar(() = $said =~ /$reason/g), 4, 'two plans with two such groups each') or diag($said);
 
 # --- EXPLAIN (GPUSORT)
