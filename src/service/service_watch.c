@@ -41,7 +41,7 @@ is_busy(void)
 	return false;
 }
 
-/* The time starts anew after a halt of the service itself: the device may have
+/* The time starts again after a halt of the service itself: the device may have
  * stood still too, as the host device does. */
 void
 gpusort_service_watch_device(void)

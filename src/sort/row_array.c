@@ -431,7 +431,7 @@ sort_by_key(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
 
 /* Does a word that was encoded stand for a single value? */
 static bool
-is_closed(const GpuSortRowArray *array, uint64 word)
+is_exact_word(const GpuSortRowArray *array, uint64 word)
 {
 	const GpuSortKeys *keys = &array->encoder;
 
@@ -446,7 +446,7 @@ sort_ties(GpuSortEntry *entries, uint64 n, void *arg)
 {
 	GpuSortRowArray *array = arg;
 	bool		is_exact = entries->nulls != 0 || array->words == EXACT_WORDS ||
-		is_closed(array, entries->word);
+		is_exact_word(array, entries->word);
 	int			key = is_exact ? 1 : 0;
 
 	if (key < array->order->n_keys)
@@ -496,7 +496,7 @@ encode_values(GpuSortRowArray *array)
 		if (tried++ == 0)
 			first = words[0];
 		differing |= words[0] ^ first;
-		if (unlikely(tried == VALUES_TO_TRY) && differing == 0 && !is_closed(array, first))
+		if (unlikely(tried == VALUES_TO_TRY) && differing == 0 && !is_exact_word(array, first))
 		{
 			take_values(array, array->entries, i + 1, 0);
 			return;

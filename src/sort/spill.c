@@ -332,6 +332,7 @@ show_progress(GpuSortSpill *spill, uint64 bytes)
 	gpusort_job_report(spill->job, GPUSORT_BYTES_SPILLED, spill->bytes + bytes);
 }
 
+/* Writes the job's rows, in their full order, into the run. */
 static void
 write_rows(GpuSortSpill *spill, GpuSortRun *run)
 {
