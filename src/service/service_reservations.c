@@ -249,7 +249,10 @@ wait_for(int job, GpuSortNativeReason lacks)
 	uint64		now_us = gpusort_clock_us();
 	long		left = 0;
 
-	if (wait_us > 0 && !cannot_wait(job))
+	/* a service that is to end has its device for open sorts only */
+	if (gpusort_service_shared()->state != GPUSORT_SERVICE_SERVING)
+		lacks = GPUSORT_NATIVE_NO_DEVICE;
+	else if (wait_us > 0 && !cannot_wait(job))
 	{
 		if (slot->waits_since_us == 0)
 		{
@@ -273,7 +276,9 @@ open_or_wait(int job)
 	GpuSortNativeReason lacks;
 	gsort_status status;
 
-	if (gpusort_service_shared()->state != GPUSORT_SERVICE_SERVING)
+	/* A service that is to end keeps its device until its jobs end.  One that
+	 * has claimed its slot before, and need not wait, is among these. */
+	if (gpusort_service_device == NULL)
 	{
 		refuse_job(job, GPUSORT_NATIVE_NO_DEVICE);
 		return -1;
