@@ -14,7 +14,8 @@
 # whatever ended the script, and the servers of TAP tests in tmp_check below it;
 # no other cluster is read or touched, and no installation of PostgreSQL is changed.
 
-pg_config=${PG_CONFIG:-pg_config}
+# a path, since PATH begins with the copy's programs later
+pg_config=$(command -v "${PG_CONFIG:-pg_config}" || echo "${PG_CONFIG:-pg_config}")
 stage=
 
 # Seconds that PostgreSQL's modules for tests, and pg_ctl, wait at most: on a busy machine everything takes several times as long.
