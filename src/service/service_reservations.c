@@ -195,11 +195,13 @@ options_are_sound(const GpuSortJobOptions *options)
 		options->feeders >= 1 && options->feeders <= GPUSORT_FEEDERS_MAX && options->wait_ms >= 0;
 }
 
-static void
+/* Returns -1, as open_or_wait does. */
+static long
 refuse_job(int job, GpuSortNativeReason reason)
 {
 	gpusort_service_slot(job)->native_reason = reason;
 	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED);
+	return -1;
 }
 
 /* Returns what the job lacks to open.  Behind a job that has its buffers it
@@ -261,10 +263,7 @@ wait_for(int job, GpuSortNativeReason lacks)
 		}
 		left = gpusort_clock_ms_left(now_us, slot->waits_since_us + wait_us);
 	}
-	if (left > 0)
-		return left;
-	refuse_job(job, lacks);
-	return -1;
+	return left > 0 ? left : refuse_job(job, lacks);
 }
 
 /* Opens the job if it gets its buffers and its first reservation; else it
@@ -276,13 +275,9 @@ open_or_wait(int job)
 	GpuSortNativeReason lacks;
 	gsort_status status;
 
-	/* A service that is to end keeps its device until its jobs end.  One that
-	 * has claimed its slot before, and need not wait, is among these. */
+	/* a service that is to end still opens jobs that have claimed it */
 	if (gpusort_service_device == NULL)
-	{
-		refuse_job(job, GPUSORT_NATIVE_NO_DEVICE);
-		return -1;
-	}
+		return refuse_job(job, GPUSORT_NATIVE_NO_DEVICE);
 	lacks = reserve_buffers(job);
 	if (lacks != GPUSORT_NATIVE_NONE)
 		return Min(wait_for(job, lacks), BUFFERS_RECHECK_MS);
@@ -292,8 +287,8 @@ open_or_wait(int job)
 	if (status == GSORT_NOMEM && gpusort_service_jobs[job].job != NULL)
 		return wait_for(job, GPUSORT_NATIVE_DEVICE_MEMORY);
 	if (status == GSORT_NOMEM)
-		refuse_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
-	else if (status == GSORT_OK)
+		return refuse_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
+	if (status == GSORT_OK)
 	{
 		gpusort_service_slot(job)->waits_since_us = 0;
 		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING);

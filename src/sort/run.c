@@ -179,14 +179,12 @@ static void
 enlarge_buffer(GpuSortRun *run, Size bytes)
 {
 	Size		held = run->end - run->next;
-	char	   *larger = MemoryContextAllocHuge(run->context, bytes);
 
-	memcpy(larger, run->next, held);
-	pfree(run->buffer);
-	run->buffer = larger;
+	memmove(run->buffer, run->next, held);
+	run->buffer = repalloc_huge(run->buffer, bytes);
 	run->buffer_bytes = bytes;
-	run->next = larger;
-	run->end = larger + held;
+	run->next = run->buffer;
+	run->end = run->buffer + held;
 }
 
 /* Moves the buffer's contents to its front and reads on behind them. */

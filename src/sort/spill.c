@@ -200,10 +200,10 @@ next_by_keys(RunMerge *merge, const char **row)
 static void
 begin_reading(GpuSortSpill *spill, int first)
 {
-	Size		memory = (Size) spill->ordering->spec->work_mem * 1024;
-	Size		bytes = memory / Max(spill->n_runs - first, 1);
+	Size		bytes = spill->ordering->spec->work_mem * (Size) 1024;
 
-	bytes = Min(Max(bytes, RUN_BUFFER_BYTES_MIN), RUN_BUFFER_BYTES_MAX);
+	bytes = Max(bytes / Max(spill->n_runs - first, 1), RUN_BUFFER_BYTES_MIN);
+	bytes = Min(bytes, RUN_BUFFER_BYTES_MAX);
 	for (int i = first; i < spill->n_runs; i++)
 		gpusort_run_begin_reading(spill->runs[i], TYPEALIGN(8, bytes));
 }
@@ -340,11 +340,18 @@ write_rows(GpuSortSpill *spill, GpuSortRun *run)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_context = MemoryContextSwitchTo(context);
 	GpuSortOrderedReader *ordered = gpusort_ordered_reader_begin(spill->job, spill->ordering);
-	uint64		rows = gpusort_job_rows(spill->job);
 	const char *bytes;
 
 	gpusort_ordered_reader_check(ordered);
-	for (uint64 row = 0; row < rows; row++)
+	/* steps from row to row would take a sixth of the session's time */
+	while (ordered->by_words && gpusort_reader_next_block(ordered->reader))
+	{
+		CHECK_FOR_INTERRUPTS();
+		gpusort_run_write(run, gpusort_buffer_memory(ordered->reader->buffer),
+						  ordered->reader->block.row_bytes);
+		show_progress(spill, run->bytes);
+	}
+	for (uint64 row = 0; row < ordered->reader->rows && !ordered->by_words; row++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!gpusort_ordered_reader_next(ordered, row, &bytes))
