@@ -176,7 +176,6 @@ bool
 gpusort_dictionary_is_worth_it(const GpuSortDictionary *dictionary)
 {
 	return dictionary->counted >= COUNTED_AT_LEAST &&
-		dictionary->known->members <= GPUSORT_DICTIONARY_VALUES_MAX &&
 		dictionary->once <= UNKNOWN_SHARE_MAX * dictionary->counted;
 }
 

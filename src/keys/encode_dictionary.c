@@ -22,8 +22,6 @@
 #include "keys/key_memo.h"
 #include "settings.h"
 
-#define DICTIONARY_WORDS_MAX	2
-
 /* How the second word is cut from a sort key, behind the bytes that its
  * neighbours have in common. */
 static const GpuSortByteCut one_word = {.n_words = 1};
@@ -106,8 +104,6 @@ gpusort_encode_by_dictionary(GpuSortKey *key, const GpuSortKeyType *type,
 {
 	DictionaryEncoder *encoder = palloc0(sizeof(DictionaryEncoder));
 
-	if (encoding->n_words > DICTIONARY_WORDS_MAX)
-		elog(ERROR, "gpusort has no %d words for a key with a dictionary", encoding->n_words);
 	gpusort_text_bytes_make(&encoder->source, type->type, type->collation,
 							GPUSORT_DICTIONARY_KEY_BYTES + gpusort_byte_cut_needs(&one_word));
 	/* a value is found by all its bytes */

@@ -137,7 +137,6 @@ word_of_odd(EnumLabels *labels, Oid oid)
 			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 			 errmsg("enum value %u of type %s is not in the catalog", oid,
 					format_type_be(labels->type))));
-	pg_unreachable();
 }
 
 static void

@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include "utils/memutils.h"
+
 #include "keys/row_format.h"
 
 /* Rows are narrow if all columns are passed by value, and not too many. */
@@ -93,6 +95,9 @@ gpusort_row_find(const GpuSortRowFormat *format, TupleTableSlot *slot, GpuSortRo
 	source->length = MAXALIGN(source->length);
 	source->values_size = heap_compute_data_size(desc, slot->tts_values, slot->tts_isnull);
 	source->length += source->values_size;
+	/* PostgreSQL allocates no longer row, and t_len cannot tell its length */
+	if (!AllocSizeIsValid(source->length))
+		elog(ERROR, "invalid memory alloc request size %zu", source->length);
 }
 
 /* Forms a minimal tuple at place, which is MAXALIGN(source->length) long. */

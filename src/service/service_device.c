@@ -64,8 +64,6 @@ device_error(void)
 {
 	static char text[640];
 
-	if (gpusort_service_device == NULL)
-		return "The service has no device.";
 	snprintf(text, sizeof(text), "The device reported: %s.",
 			 gsort_error_text(gpusort_service_device));
 	return text;
@@ -106,10 +104,7 @@ gpusort_service_restart(const char *why, const char *detail)
 void
 gpusort_service_lose_device(void)
 {
-	char		message[512];
-
-	strlcpy(message, device_error(), sizeof(message));
-	gpusort_service_restart("the device is lost", message);
+	gpusort_service_restart("the device is lost", device_error());
 }
 
 void

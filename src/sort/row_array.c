@@ -489,6 +489,7 @@ encode_values(GpuSortRowArray *array)
 	{
 		GpuSortEntry *entry = &array->entries[i];
 
+		CHECK_FOR_INTERRUPTS();
 		if (entry->nulls != 0)
 			continue;
 		gpusort_sortkey_encode(array->encoder.keys, (Datum) entry->word, words);
@@ -539,6 +540,7 @@ abbreviate_values(GpuSortRowArray *array)
 	{
 		GpuSortEntry *entry = &array->entries[i];
 
+		CHECK_FOR_INTERRUPTS();
 		if (unlikely(i == next_look))
 		{
 			next_look *= 2;

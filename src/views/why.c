@@ -20,20 +20,15 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "access/relation.h"
-#include "catalog/namespace.h"
 #include "commands/defrem.h"
-#include "commands/tablecmds.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "parser/parser.h"
-#include "rewrite/rewriteHandler.h"
 #include "tcop/tcopprot.h"
 #include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/queryenvironment.h"
-#include "utils/rel.h"
 #include "utils/tuplestore.h"
 
 #include "compat.h"
@@ -343,26 +338,6 @@ add_index_builds(IndexStmt *statement, const char *text, EphemeralNamedRelation 
 	}
 }
 
-/* Returns the query of a materialized view.  Only the view's owner may ask,
- * since the query has the owner's privileges. */
-static Query *
-query_of_view(const RangeVar *name)
-{
-	Oid			oid = RangeVarGetRelidExtended(name, AccessShareLock, 0,
-											   RangeVarCallbackOwnsRelation, NULL);
-	Relation	view = relation_open(oid, NoLock);
-	Query	   *query;
-
-	if (view->rd_rel->relkind != RELKIND_MATVIEW)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a materialized view", RelationGetRelationName(view))));
-	query = copyObject(get_view_query(view));
-	relation_close(view, NoLock);
-	AcquireRewriteLocks(query, true, false);
-	return query;
-}
-
 /* Returns the analyzed EXPLAIN of the statement's query.  Parameters such as $1
  * have no values, so such a query gets its generic plan. */
 static List *
@@ -372,16 +347,6 @@ analyze(RawStmt *statement, const char *text, ExplainStmt *explained)
 	int			n_types = 0;
 	List	   *queries;
 
-	if (IsA(statement->stmt, RefreshMatViewStmt))
-	{
-		Query	   *query = makeNode(Query);
-
-		explained->query =
-			(Node *) query_of_view(((RefreshMatViewStmt *) statement->stmt)->relation);
-		query->commandType = CMD_UTILITY;
-		query->utilityStmt = (Node *) explained;
-		return list_make1(query);
-	}
 	explained->query = statement->stmt;
 	if (IsA(statement->stmt, CopyStmt) && ((CopyStmt *) statement->stmt)->query != NULL)
 		explained->query = ((CopyStmt *) statement->stmt)->query;
@@ -427,7 +392,7 @@ explain(const char *text, QueryEnvironment *environment)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("gpusort_why does not support %s",
 						GetCommandTagName(CreateCommandTag(utility))),
-				 errhint("It supports queries, DECLARE, CREATE TABLE AS, REFRESH MATERIALIZED VIEW, COPY of a query, EXECUTE and CREATE INDEX, each without EXPLAIN.  For other statements, pass the query that they contain.")));
+				 errhint("It supports queries, DECLARE, CREATE TABLE AS, COPY of a query, EXECUTE and CREATE INDEX, each without EXPLAIN.  For other statements, pass the query that they contain.")));
 	ProcessUtility(linitial(pg_plan_queries(queries, text, 0, NULL)), text, false,
 				   PROCESS_UTILITY_QUERY, NULL, environment, None_Receiver, NULL);
 	if (tuplestore_tuple_count(rows->reldata) == 0)

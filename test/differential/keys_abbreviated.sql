@@ -56,3 +56,7 @@ select count(*), md5(string_agg(q::text, ' ')) from (select * from pairs order b
 select o, id from pairs order by o, id;
 -- @native pair_full
 select f, id from pairs order by f desc, id;
+-- a sort in the backend sees a cancel before the next value
+set gpusort.min_rows = 1000000;
+select s from (select ((i * 7 % 1000) || ',' || case i when 10 then 57014 else i end)::pair_signed as s from generate_series(1, 1000) i) q order by s;
+reset gpusort.min_rows;

@@ -58,6 +58,16 @@ spilled('select i, repeat(chr(97 + i % 26), 3000000) as long from generate_serie
 spilled('select i, repeat(chr(97 + i % 26), case when i % 500 = 0 then 5000000 + i else 100 end) as long from generate_series(1, 5000) i order by i % 77, i',
 	'long rows among short ones');
 spilled('select i, repeat(chr(97 + i % 26), 40000000) as long from generate_series(1, 4) i order by -i', 'rows larger than all of it, of which each is a run');
+# no copy of the row can be allocated, whoever sorts it
+my $beyond = q{select length(a), length(b) from
+	(select i, repeat('x', 600000000 + i) as a, repeat('y', 600000000 + i) as b from generate_series(1, 2) i order by -i offset 0) q};
+my ($ours, $natives) = map {
+	(undef, undef, my $error) = $node->psql('postgres', "set gpusort.debug_force = on; set gpusort.enabled = $_; $beyond");
+	$error =~ /(ERROR:.*)/ ? $1 : ''
+} ('on', 'off');
+like($node->safe_psql('postgres', "set gpusort.debug_force = on; explain $beyond"), qr/GpuSort/, 'a row beyond 1 GB: planned for gpusort');
+like($natives, qr/tuple is too big|invalid memory alloc request size 1\d{9}/, 'PostgreSQL has an error');
+is($ours, $natives, 'gpusort has the same');
 nothing_left_over($node, 'device memory');
 
 my $session = GpuSortTest::Session->new($node);

@@ -8,15 +8,19 @@
  * A pair is abbreviated to its high number, or a part of it, so equal abbreviations say
  * nothing.  There is a sort support function for each of the three comparators that
  * PostgreSQL exports for abbreviations, one with a comparator of its own, and one without
- * abbreviations.
+ * abbreviations.  A pair with the low number 57014 cancels the statement when it is
+ * abbreviated to its high number, and no pair may be abbreviated so after that.
  */
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/sortsupport.h"
 
 PG_MODULE_MAGIC;
+
+#define LOW_THAT_CANCELS	57014
 
 typedef struct Pair
 {
@@ -132,7 +136,13 @@ pair_gt_unsigned(PG_FUNCTION_ARGS)
 static Datum
 abbreviate_to_high(Datum original, SortSupport ssup)
 {
-	return Int64GetDatum(((Pair *) DatumGetPointer(original))->high);
+	const Pair *pair = (Pair *) DatumGetPointer(original);
+
+	if (QueryCancelPending)
+		elog(ERROR, "a pair was abbreviated after a cancel");
+	if (pair->low == LOW_THAT_CANCELS)
+		InterruptPending = QueryCancelPending = true;
+	return Int64GetDatum(pair->high);
 }
 
 static Datum
