@@ -436,27 +436,24 @@ typedef struct SpilledOutput
  * seldom to cost anything. */
 #define ROWS_A_STEP		4096
 
-/* Puts the merge's next row into the result slot.  At its end gives all
- * back. */
-static bool
+/* Returns the merge's next row.  At its end gives all back. */
+static TupleTableSlot *
 merge_next(SpilledOutput *spilled)
 {
 	GpuSortSpill *spill = spilled->spill;
-	GpuSortSlots *slots = spilled->output.slots;
+	TupleTableSlot *slot = spilled->output.slots->result;
 	const char *row;
 
 	if (unlikely(!next_row(spilled->merge, &row)))
 	{
-		ExecClearTuple(slots->result);
 		gpusort_job_report(spill->job, GPUSORT_ROWS_RETURNED, spilled->merged);
 		gpusort_job_close(spill->job);
 		gpusort_spill_end(spill);
-		return false;
+		return ExecClearTuple(slot);
 	}
-	(void) gpusort_row_store(spill->ordering->spec->format, row, slots->result);
 	if (unlikely(++spilled->merged % ROWS_A_STEP == 0))
 		gpusort_job_report(spill->job, GPUSORT_ROWS_RETURNED, spilled->merged);
-	return true;
+	return gpusort_row_store(spill->ordering->spec->format, row, slot);
 }
 
 /* As nodeMaterial.c does: the tuplestore has the rows that have gone out. */
@@ -479,7 +476,7 @@ next_stored(SpilledOutput *spilled, bool forward)
 	}
 	if (!forward)
 		return ExecClearTuple(slot);
-	if (merge_next(spilled))
+	if (!TupIsNull(merge_next(spilled)))
 		tuplestore_puttupleslot(spilled->stored, slot);
 	return slot;
 }
@@ -491,8 +488,7 @@ spilled_next(GpuSortOutput *output, bool forward)
 
 	if (unlikely(spilled->stored != NULL))
 		return next_stored(spilled, forward);
-	(void) merge_next(spilled);
-	return output->slots->result;
+	return merge_next(spilled);
 }
 
 static bool
