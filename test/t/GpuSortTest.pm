@@ -49,6 +49,17 @@ sub draw
 	return @cases[@left];
 }
 
+# Before PostgreSQL 17 its module makes each cluster by initdb, which takes a second of a processor; test/tools/tap has one to copy.
+{
+	no warnings 'redefine';
+	my $run = \&PostgreSQL::Test::Utils::system_or_bail;
+
+	*PostgreSQL::Test::Utils::system_or_bail = sub {
+		@_ = ('cp', '-RPp', $ENV{INITDB_TEMPLATE}, $_[2]) if $_[0] eq 'initdb' && $_[1] eq '-D' && @_ == 6 && defined $ENV{INITDB_TEMPLATE};
+		goto &$run;
+	};
+}
+
 # A started server with the extension, serving with that device, unless lines say
 # otherwise.
 sub new_server
