@@ -459,6 +459,9 @@ $node->safe_psql('postgres', 'alter function gate stable');
 my $lost = session_of('');
 my $merging = session_of('');
 cursor_in($merging, 'select * from twice order by k');
+# what the runs had is back a moment later, but for a byte for each row: the two others have room
+ok($node->poll_query_until('postgres', 'select budget_bytes - reserved_bytes > 60 * 1048576 from gpusort_devices'), 'the runs are in files, and leave the device to others')
+  or diag($node->safe_psql('postgres', 'select reserved_bytes from gpusort_devices'));
 $sort->query('begin; declare c no scroll cursor for select k from big order by k; fetch 1 from c');
 $lost->send("select count(*) from (select * from big where gate(id, 200000, 'lost') > 0 order by k offset 0) s");
 wait_at_gate($lost);
