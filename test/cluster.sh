@@ -200,6 +200,11 @@ has_nvidia_gpu()
 	command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q '^GPU'
 }
 
+built_with_cuda()
+{
+	grep -q GSORT_WITH_CUDA cuda/build.flags
+}
+
 # stage_postgresql: copies the installation of pg_config into a new folder, and sets pg_config to the
 # copy's.  PostgreSQL finds its files by the place of its programs.  So these are copied, and all else is
 # links, but for this extension.

@@ -19,7 +19,7 @@ use Time::HiRes qw(sleep time);
 
 our @EXPORT = qw(try_endings);
 
-# Each ending comes while the sort stands still, and two of them, which are drawn (all with ROUNDS=all), also while it runs.
+# Most endings come while the sort stands still, and one, or two of them, while it runs: which is drawn (all, with ROUNDS=all).
 # try_endings(home => node, far => [node, ...], link => the Link to the first of these, application => how the remote sessions' names begin, plans => [...],
 #   settle => code that runs when all servers serve again, and is told what happened; may be none)
 #
@@ -35,14 +35,15 @@ sub try_endings
 	note "seed $seed";
 	for my $plan (@{ $of{plans} })
 	{
-		my %drawn = map { ($_->{name} => 1) } draw(2, grep { !$_->{kills} } endings());
+		my %halted = map { ($_->{name} => 1) } draw(4, grep { !$_->{kills} } endings());
+		my %running = map { ($_->{name} => 1) } draw(1, grep { !$_->{kills} } endings()), draw(1, grep { $_->{kills} } endings());
 
 		for my $ending (endings())
 		{
 			for my $phase (qw(halted running))
 			{
-				next if $phase eq 'halted' && $ending->{kills};	# it would be halted for good
-				next if $phase eq 'running' && !$ending->{kills} && !$drawn{ $ending->{name} };
+				# whose process is killed while it is halted would be halted for good
+				next unless $phase eq 'halted' ? $halted{ $ending->{name} } : $running{ $ending->{name} };
 				next if $phase eq 'halted' && $plan->{fetched} && $ending->{remote};	# none is under way
 				try_ending(\%of, $plan, $ending, $phase);
 			}

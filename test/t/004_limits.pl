@@ -117,7 +117,7 @@ my $buffers = 'gpusort.buffer_memory is in use';
 my @cursors = ([ 'a', 'order by k, id' ], [ 'b', 'order by k, id desc' ]);
 my $declared = join '; ', map { "declare $_->[0] scroll cursor for select * from big $_->[1]; fetch 1 from $_->[0]" } @cursors;
 $session->query("begin; $declared");
-is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), '2', 'two cursors');
+ok($node->poll_query_until('postgres', 'select open_jobs = 2 from gpusort_devices'), 'two cursors');
 # the cursors are read again and again, so their buffers are not idle; who may not wait for them is native
 my $busy = $node->safe_psql('postgres', 'select native_no_buffers from gpusort_stats');
 my $seen = 0;
@@ -174,19 +174,19 @@ $node->safe_psql('postgres', 'alter table big set (parallel_workers = 1)');
 my $rows_of = 'select count(*) from (select * from %s order by k, id offset 0) s';
 my $patient = "set gpusort.wait_timeout = '5min'; set work_mem = '64kB'; set seq_page_cost = 1e6";
 my $large = "$patient; set cpu_tuple_cost = 1e5; set max_parallel_workers_per_gather = 1; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0";
-my ($first, $next, $last) = my @waiters = map { GpuSortTest::Session->new($node, 300) } 1 .. 3;
+my ($first, $next, $last) = my @waiters = map { GpuSortTest::Session->new($node) } 1 .. 3;
 $first->query($large);
 $next->query($large);
 $last->query($patient);
 like($next->query('explain (costs off) ' . sprintf $rows_of, 'big'), qr/Workers Planned: 1\s.*GpuSortFeed/s, 'the large sort is fed by a worker');
 my ($waited, $native) = split /\|/, $node->safe_psql('postgres', 'select waited, native_no_buffers from gpusort_stats');
-my @sorts = map { GpuSortTest::Session->new($node, 300) } 1 .. 3;
+my @sorts = map { GpuSortTest::Session->new($node) } 1 .. 3;
 for my $sort (@sorts)
 {
 	$sort->send(sprintf $rows_of, "big where gate(id, 250000, 'buffers') > 0");
 	$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $sort->{pid}") or fail('a sort did not come to its gate');
 }
-is($node->safe_psql('postgres', 'select open_jobs, free_buffer_bytes / 1048576 from gpusort_devices'), '3|4', 'three sorts leave 4 buffers');
+ok($node->poll_query_until('postgres', 'select open_jobs = 3 and free_buffer_bytes / 1048576 = 4 from gpusort_devices'), 'three sorts leave 4 buffers');
 for my $sort ([ $first, 'big' ], [ $next, 'big' ], [ $last, 'small' ])
 {
 	$sort->[0]->send(sprintf $rows_of, $sort->[1]);
@@ -253,6 +253,7 @@ my @sessions = open_cursors(140);
 is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), '128', 'one session has half of all slots, not all');
 is(count_of('native_no_slot'), '12', 'its other cursors are native');
 ok(sorts_on_device($node, 'select * from small order by k, id'), 'another session has a slot');
+ok($node->poll_query_until('postgres', 'select open_jobs = 128 from gpusort_devices'), 'and has given it back');
 for my $n (1 .. 4)
 {
 	push @sessions, open_cursors(36);

@@ -89,8 +89,8 @@ my @queries = (
 	[ 'a row larger than the budget among them', q{select i, repeat(chr(97 + i % 26), case when i % 100 = 0 then 4000000 when i = 1555 then 40000000 else 100 end) as long from many order by -i},
 		'i', 'backend', 2 ]);
 
-my $session = GpuSortTest::Session->new($node, 900);
-for my $case ($queries[0], draw(8, @queries[ 1 .. $#queries ]))
+my $session = GpuSortTest::Session->new($node);
+for my $case ($queries[0], draw(4, @queries[ 1 .. $#queries ]))
 {
 	my ($name, $query, $keys, $merge, $least) = @$case;
 	my $hashes = hashes($query, $keys);
@@ -235,7 +235,7 @@ sub waiting_session
 {
 	my ($statement, $settings) = @_;
 	my $waited = counter('waited');
-	my $waiting = GpuSortTest::Session->new($node, 300);
+	my $waiting = GpuSortTest::Session->new($node);
 
 	$waiting->query("set gpusort.wait_timeout = '10min'; $patient; $settings; begin");
 	$waiting->send($statement);
@@ -250,7 +250,7 @@ sub is_active
 	return $node->safe_psql('postgres', "select state = 'active' from pg_stat_activity where pid = $who->{pid}") eq 't';
 }
 
-my $holder = GpuSortTest::Session->new($node, 900);
+my $holder = GpuSortTest::Session->new($node);
 my $held = hold_memory($holder);
 cmp_ok($held, '>=', 3, "$held cursors hold the memory");
 my $waited = counter('waited');
@@ -258,14 +258,14 @@ $session->query('set gpusort.wait_timeout = 0');
 like($session->query(explain($some)), qr/Sort Method: native \(gpusort.device_memory is in use\)/, 'wait_timeout 0: native');
 is(counter('waited'), $waited, 'wait_timeout 0: nobody waited');
 $session->query("set gpusort.wait_timeout = '10min'");
-my $began = time;
+my $began = seconds();
 like($session->query(explain($some)), qr/Sort Method: native \(gpusort.device_memory is in use\)/, 'a sort of some milliseconds: native');
-cmp_ok(time - $began, '<', 120, 'a sort of some milliseconds waits no longer than that');
+cmp_ok(seconds() - $began, '<', 120, 'a sort of some milliseconds waits no longer than that');
 $waited = counter('waited');
 $session->query("set gpusort.wait_timeout = '300ms'; $patient");
-my $start = time;
+my $start = seconds();
 like($session->query(explain($some)), qr/Sort Method: native \(gpusort.device_memory is in use\)/, 'a short wait_timeout: native');
-cmp_ok(time - $start, '>=', 0.3, 'a short wait_timeout: after that time');
+cmp_ok(seconds() - $start, '>=', 0.3, 'a short wait_timeout: after that time');
 is(counter('waited'), $waited + 1, 'a short wait_timeout: counted');
 $holder->query("set local gpusort.wait_timeout = '10min'");
 like($holder->query(explain($some)), qr/Sort Method: native \(gpusort.device_memory is in use\)/, 'who holds memory does not wait for more');
@@ -315,7 +315,7 @@ $parallel->close;
 hold_memory($holder);
 $holder->query('close h1');
 $waited = counter('waited');
-for my $megabytes (20, 45, 100)
+for my $megabytes (draw(1, 20, 45, 100))
 {
 	my $long = "select i, repeat(chr(97 + i % 26), $megabytes * 1000000) as long from generate_series(1, 3) i order by -i";
 	my $plan = $session->query(explain($long));

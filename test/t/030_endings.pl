@@ -2,7 +2,8 @@
 # do meanwhile: afterwards slots, buffers, device memory, temporary files and open
 # files are what they were.
 #
-# Two tables, phases and endings, and each ending is tried in each phase.  A phase is
+# Two tables, phases and endings, and each ending is tried in each phase; of what others do, two in each phase, which are drawn
+# (SEED=N says which; ROUNDS=all: all).  A phase is
 # held by halting the service.  002_cancel.pl times the answers to signals, and
 # 003_crash.pl and 006_parallel.pl end services and workers; here it is the whole
 # table, through SQL where SQL can do it.
@@ -17,6 +18,10 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
+
+my $seed = $ENV{SEED} // int(time);
+srand $seed;
+note "seed $seed";
 
 my $node = new_server('endings', 'client_connection_check_interval = 20ms', "gpusort.device_memory = '64MB'",
 	'synchronize_seqscans = off');
@@ -270,7 +275,7 @@ my @meanwhile = (
 		sub { } ]);
 for my $phase (@phases)
 {
-	for my $event (@meanwhile)
+	for my $event (draw(2, @meanwhile))
 	{
 		my ($name, $act, $undo) = @$event;
 		my $what = "$phase->{name}, $name meanwhile";

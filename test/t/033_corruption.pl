@@ -170,7 +170,12 @@ sub enter_unseen
 	return $at;
 }
 
-sub leave { $_->close for @{ $_[0]{sessions} }; }
+# The next ones are to find no buffer that is in use.
+sub leave
+{
+	$_->close for @{ $_[0]{sessions} };
+	$node->poll_query_until('postgres', 'select open_jobs = 0 and free_buffer_bytes = buffer_bytes from gpusort_devices') or die 'a job does not end';
+}
 
 find_shared_memory();
 my $at = enter(2);

@@ -1,5 +1,8 @@
 # Beside another module's planner hook that plans more than once, whichever of its plans it
 # returns, and whichever of the two hooks is the outer one.  And what a plan carries.
+#
+#   SEED=N       which choices are drawn
+#   ROUNDS=all   each choice among its plans, not three of them that are drawn for each order of the hooks
 use strict;
 use warnings;
 
@@ -9,6 +12,10 @@ use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+
+my $seed = $ENV{SEED} // int(time);
+srand $seed;
+note "seed $seed";
 
 # test/run builds it there
 my $replanner = "$ENV{TESTDIR}/modules/replanner/replanner";
@@ -154,7 +161,7 @@ for my $order ("'$replanner', gpusort", "gpusort, '$replanner'")
 		create table texts as select 'https://www.example.org/' || md5(k::text) collate "C" as s, k from big;
 		analyze});
 	$node->safe_psql('postgres', $planned);
-	for my $mode (qw(off other first second keep direct))
+	for my $mode (draw(3, qw(off other first second keep direct)))
 	{
 		test_mode($node, $mode, $_, "$hook, $mode, $_") for sort keys %workers;
 	}

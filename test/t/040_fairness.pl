@@ -10,7 +10,6 @@ use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time sleep);
 
 my $node = new_server('fairness', "gpusort.device_memory = '64MB'", "gpusort.buffer_memory = '256MB'",
 	"gpusort.wait_timeout = '20s'", "gpusort.max_wait_timeout = '10min'", "work_mem = '64MB'",
@@ -45,7 +44,7 @@ sub free_memory
 sub hold_memory
 {
 	my ($table, $rows) = @_;
-	my $holder = GpuSortTest::Session->new($node, 900);
+	my $holder = GpuSortTest::Session->new($node);
 
 	for (; $rows > 0; $rows -= 4000)
 	{
@@ -91,7 +90,7 @@ my $large_rows = "select length(long) from (select repeat('x', 17500000) as long
 
 my ($jobs, $native) = split /\|/, $node->safe_psql('postgres', 'select jobs, native_device_memory from gpusort_stats');
 my @alone = small_sorts();
-my $large = GpuSortTest::Session->new($node, 300);
+my $large = GpuSortTest::Session->new($node);
 $large->query("set gpusort.wait_timeout = '5min'; $patient");
 $large->send($large_rows);
 my @beside = small_sorts();
@@ -179,16 +178,16 @@ sub hold_all
 $node->safe_psql('postgres', 'create role bob login; grant select on twenty to bob');
 $node->append_conf('postgresql.conf', "gpusort.max_wait_timeout = '400ms'\n");
 $node->reload;
-$holder = GpuSortTest::Session->new($node, 300);
+$holder = GpuSortTest::Session->new($node);
 hold_all($holder);
 my $sort = "explain (analyze, timing off, costs off) select * from twenty order by k, id";
 for my $case ([ '10min', 0.4 ], [ '100ms', 0.1 ], [ '0', 0 ])
 {
 	my ($timeout, $least) = @$case;
 	my $waited = counter('waited');
-	my $start = time;
+	my $start = seconds();
 	my ($code, $out, $err) = $node->psql('postgres', "set gpusort.wait_timeout = '$timeout'; $patient; $sort", extra_params => [ '-U', 'bob' ]);
-	my $took = time - $start;
+	my $took = seconds() - $start;
 
 	like($out, qr/native \(gpusort.device_memory is in use\)/, "wait_timeout $timeout: native in the end");
 	cmp_ok($took, '>=', $least, "wait_timeout $timeout: after its time");
@@ -202,16 +201,16 @@ $node->reload;
 
 # a sort that takes some milliseconds natively waits for some tens of them: once at least, on a machine that has
 # other things to do
-my $quick = GpuSortTest::Session->new($node, 300);
+my $quick = GpuSortTest::Session->new($node);
 my $shortest = 3600;
 $quick->query("set gpusort.wait_timeout = '5min'");
 for (1 .. 100)
 {
-	my $start = time;
+	my $start = seconds();
 	my $plan = $quick->query($sort);
 
 	last unless $plan =~ /native \(gpusort.device_memory is in use\)/;
-	$shortest = time - $start if time - $start < $shortest;
+	$shortest = seconds() - $start if seconds() - $start < $shortest;
 	last if $shortest < 0.4;
 }
 cmp_ok($shortest, '<', 0.4, 'a sort that is quick natively does not wait for long');
@@ -243,13 +242,13 @@ is(counter('native_device_memory') - $native, 24, 'all were native at once');
 $node->safe_psql('postgres', q{
 	create function restricted(i int4) returns int4 stable parallel restricted language plpgsql as 'begin return i; end';
 	alter table twenty set (parallel_workers = 2)});
-my $leader = GpuSortTest::Session->new($node, 300);
+my $leader = GpuSortTest::Session->new($node);
 $leader->query("$patient; set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 0;
 	set min_parallel_table_scan_size = 0; set enable_hashjoin = off; set enable_nestloop = off; set parallel_leader_participation = off; set gpusort.wait_timeout = '10min'");
-my $start = time;
+my $start = seconds();
 my $plan = $leader->query('explain (analyze, timing off, costs off) select a.id, restricted(a.k) as k from twenty a join twenty b on a.id = b.id order by 2, 1');
 like($plan, qr/GpuSort\) [^\n]*\n[^G]*Sort Method: native \(gpusort.device_memory is in use\)(?:(?!Feed).)*Gather(?:(?!Feed).)*Merge Join.*GpuSort\)/s, 'a sort of rows of workers that sort');
-cmp_ok(time - $start, '<', 120, 'its leader does not wait for as long as it may for memory that the workers may hold');
+cmp_ok(seconds() - $start, '<', 120, 'its leader does not wait for as long as it may for memory that the workers may hold');
 $leader->close;
 $holder->close;
 nothing_left_over($node, 'workers');

@@ -23,7 +23,7 @@ my $n = 3000000;
 $node->safe_psql('postgres', qq{
 	create table t as select (i::int8 * 7368787) % 3000017 as k, i as id from generate_series(1, $n) i;
 	analyze t});
-my $session = GpuSortTest::Session->new($node, 900);
+my $session = GpuSortTest::Session->new($node);
 
 walk_on($node, $session);
 

@@ -32,7 +32,7 @@ $node->safe_psql('postgres', qq{
 	create table narrow as
 	select i % 2 as c1, 0 as c2, i % 3 as c3, 0 as c4, 7 as c5, -1 as c6, 0 as c7, 0 as c8, hashint4(i) as c9, i as id from generate_series(1, $n) i;
 	analyze t; analyze in_order; analyze narrow});
-my $session = GpuSortTest::Session->new($node, 900);
+my $session = GpuSortTest::Session->new($node);
 walk_on($node, $session);
 
 my $database = 'postgres';

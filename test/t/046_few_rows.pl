@@ -36,7 +36,7 @@ $node->safe_psql('postgres', q{
 	create table driving as select i as id, n from unnest(array[0, 1, 10, 999, 1000, 1001, 5, 20000, 3, 0, 1000, 1500, 20]) with ordinality u(n, i);
 	vacuum analyze;
 	select set_estimate(name, 10) from unnest('{t, broken, alike, wide}'::text[]) name;});
-my $session = GpuSortTest::Session->new($node, 900);
+my $session = GpuSortTest::Session->new($node);
 walk_on($node, $session);
 
 sub digest_of { return "select count(*), md5(string_agg(q::text, ' ')) from ($_[0]) q"; }

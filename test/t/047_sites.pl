@@ -2,6 +2,9 @@
 # sorted rows are read, and at any time of the query; by the service's end.  The rows are right or
 # the error is a clean one, nothing is left over, and the next sort is the device's.  Sorts in many
 # workers at once leave room for others' sorts.
+#
+#   SEED=N       which nodes are drawn
+#   ROUNDS=all   below each of ten nodes, not six of them that are drawn
 use strict;
 use warnings;
 
@@ -12,6 +15,10 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
+
+my $seed = $ENV{SEED} // int(time);
+srand $seed;
+note "seed $seed";
 
 my $node = new_server('sites', "work_mem = '4MB'", 'max_worker_processes = 40', 'max_parallel_workers = 32',
 	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0',
@@ -50,13 +57,13 @@ my $lost = qr/ERROR:  58000: the sort device failed during a sort/;
 sub session
 {
 	my ($settings) = @_;
-	my $session = GpuSortTest::Session->new($node, 300);
+	my $session = GpuSortTest::Session->new($node);
 
 	$session->query("set $settings") if defined $settings;
 	return $session;
 }
 
-for my $site (@sites)
+for my $site (draw(6, @sites))
 {
 	my ($name, $query, $plan, $settings) = @$site;
 	my $session = session($settings);
@@ -166,8 +173,22 @@ nothing_left_over($node, 'queries that end early');
 my ($many) = map { $_->[1] } grep { $_->[0] eq "each worker's own" } @sites;
 my $sharing = session($in_workers);
 my $right_of_many = $sharing->query("set gpusort.enabled = off; $many; reset gpusort.enabled");
+
+# each process stands at one of its first rows until all of them have some: who comes late would find none left
+$node->safe_psql('postgres', q{
+	create function gate() returns bool volatile parallel safe language plpgsql as $$
+		begin
+			while pg_stat_file('gate', true) is null loop
+				perform pg_sleep(0.01);
+			end loop;
+			return true;
+		end $$});
+my $gated = $many =~ s/from big where /from big where (id % 100 <> 0 or gate()) and /r =~ s/from big\) b/from big where id % 100 <> 0 or gate()) b/r;
+like($sharing->query("explain (costs off) $gated"), qr/Gather\n(?:.*\n)* +->  Merge Join\n(?:.*\n)* +->  $gpusort/, 'a shared scan: planned');
+$sharing->send($gated);
+$node->poll_query_until('postgres', "select count(*) = 4 from pg_stat_activity where $sharing->{pid} in (pid, leader_pid) and wait_event = 'PgSleep'") or fail('not all came to their gate');
 my $halted = stop_service($node);
-$sharing->send($many);
+append_to_file($node->data_dir . '/gate', '');
 ok($node->poll_query_until('postgres', "select count(*) = 4 from pg_stat_activity where $sharing->{pid} in (pid, leader_pid) and wait_event_type = 'Extension'"),
 	'a shared scan: the session and its workers wait for the device');
 kill 'TERM', $halted;

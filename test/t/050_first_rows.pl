@@ -38,7 +38,7 @@ sub query
 }
 
 my $lost = qr/ERROR:  58000: the sort device failed during a sort/;
-my $session = GpuSortTest::Session->new($node, 300);
+my $session = GpuSortTest::Session->new($node);
 
 # rows that are all kept, or the first of more; of types that take no text, too
 for my $case ([ 'the first of them', 'k, i, filler', 25000, 1000 ], [ 'all but one', 'k, i, filler', 20001, 1000 ], [ 'a text first', 'filler, k, i', 25000, 1000 ],

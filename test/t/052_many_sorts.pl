@@ -13,7 +13,7 @@ use Time::HiRes qw(time sleep);
 # rows => sessions
 my %loads = (50000 => 32, 100000 => 16, 200000 => 8, 500000 => 8);
 my $node = new_server('many', "gpusort.buffer_memory = '256MB'", "gpusort.device_memory = '2GB'", 'max_connections = 120',
-	"gpusort.min_rows = 10000", "gpusort.wait_timeout = '5min'", "gpusort.max_wait_timeout = '5min'",
+	"gpusort.min_rows = 10000", "gpusort.wait_timeout = '1h'", "gpusort.max_wait_timeout = '1h'",
 	# no sort waits for much longer than the native one is estimated to take: with these, minutes
 	"work_mem = '64kB'", 'seq_page_cost = 1000000');
 wait_for_state($node, 'serving');
@@ -35,7 +35,7 @@ $one->close;
 
 my %right = map { $_ => $node->safe_psql('postgres', 'set gpusort.enabled = off; ' . digest_of($_)) } keys %loads;
 my @before = split /\|/, counters();
-my @sessions = map { my $n = $_; map { [ $n, GpuSortTest::Session->new($node, 600) ] } 1 .. $loads{$n} } sort { $b <=> $a } keys %loads;
+my @sessions = map { my $n = $_; map { [ $n, GpuSortTest::Session->new($node) ] } 1 .. $loads{$n} } sort { $b <=> $a } keys %loads;
 my $start = time;
 
 $_->[1]->send("insert into results select $_->[0], (" . digest_of($_->[0]) . '), clock_timestamp()') for @sessions;

@@ -22,7 +22,7 @@ make_tables($node);
 $node->safe_psql('postgres', 'create extension pg_stat_statements; alter table big set (parallel_workers = 2)');
 
 my $version = $node->safe_psql('postgres', "select current_setting('server_version_num')::int4 / 10000");
-my $session = GpuSortTest::Session->new($node, 600);
+my $session = GpuSortTest::Session->new($node);
 my $by_device = 'select * from big order by k';
 my $by_backend = 'select * from big order by hashint8extended(k % 50, 0), hashint8extended(k % 100, 1), hashint8extended(id % 3, 2), id';
 
@@ -89,6 +89,7 @@ for my $case ([ 'merged by the device', $by_device ], [ 'merged by the backend',
 	is($node_of_sort->{'Temp Read Blocks'}, $blocks, "$name: and read");
 
 	my $large = 5000;
+	nobody_sorts($node);
 	$mark = -s $node->logfile;
 	$session->query("set log_temp_files = $large; explain (analyze) $query");
 	is(scalar logged_files($mark), scalar(grep { $_->{size} >= $large * 1024 } @files), "$name: log_temp_files = $large is kept to");
@@ -165,6 +166,7 @@ sub auto_explained
 	my $mark = -s $node->logfile;
 
 	$session->query("set auto_explain.log_min_duration = 0; $settings");
+	nobody_sorts($node);
 	$mark = -s $node->logfile;
 	$session->query($query);
 	$session->query('set auto_explain.log_min_duration = -1; reset auto_explain.log_analyze; reset auto_explain.log_buffers; reset auto_explain.log_format');
@@ -201,7 +203,7 @@ my @waits = (
 	[ 'GpusortFeed', 'select * from big order by k', '' ],
 	[ 'GpusortSort', 'select k from small where held(id) order by k', '' ],
 	[ 'GpusortOutput', 'fetch absolute 1 from c', 'begin; declare c scroll cursor for select * from big where id <= 80000 order by k; move all in c' ]);
-my $watcher = GpuSortTest::Session->new($node, 600);
+my $watcher = GpuSortTest::Session->new($node);
 
 $watcher->query('set gpusort.enabled = off');
 for my $wait (@waits)
@@ -210,10 +212,13 @@ for my $wait (@waits)
 	my $shown = $version >= 17 ? $name : 'Extension';
 	my ($service, $seen);
 
+	nobody_sorts($node);
 	$session->query($before) if $before;
 	$watcher->query('select pg_advisory_lock(54)');
 	$session->send($statement) if $statement =~ /held/;
 	$node->poll_query_until('postgres', q{select count(*) = 1 from pg_locks where locktype = 'advisory' and not granted}) or fail('it did not come to its gate')
+	  if $statement =~ /held/;
+	$node->poll_query_until('postgres', 'select open_jobs = 1 from gpusort_devices') or fail('its job is not open')
 	  if $statement =~ /held/;
 	$service = stop_service($node);
 	$session->send($statement) if $statement !~ /held/;

@@ -73,6 +73,7 @@ sub close_all
 	return $node->poll_query_until('postgres', 'select sum(open_jobs) = 0 and sum(reserved_bytes) = 0 from gpusort_devices');
 }
 
+nobody_sorts($node);
 open_cursor('select * from small order by k, id') for 1 .. 8;
 is(rows_of('open_jobs'), "4\n4", 'eight small sorts: four for each');
 ok(close_all(), 'all have ended');
@@ -138,6 +139,7 @@ ok(all_serve(2), 'both serve again');
 
 reload_with('gpusort.device', 'host,host,host');
 ok(all_serve(3), 'a third one');
+nobody_sorts($node);
 open_cursor('select * from small order by k, id') for 1 .. 6;
 is(rows_of('open_jobs'), "2\n2\n2", 'gets its share');
 reload_with('gpusort.device', 'host');
@@ -217,7 +219,7 @@ $second = rows_of('service_pid') =~ s/.*\n//sr;
 kill 'TERM', $second;
 ok($node->poll_query_until('postgres', q{select string_agg(concat_ws(' ', state, detail), ', ' order by service) = 'serving, unavailable the host device is gone' from gpusort_devices}),
 	'one cannot be opened again, and the view says why');
-like(substr(slurp_file($node->logfile), $lost_at), qr/LOG:  gpusort: service 1 has no device: the host device is gone\n.*DETAIL:  Sorts use the other devices\./, 'so does the log');
+ok($node->wait_for_log(qr/LOG:  gpusort: service 1 has no device: the host device is gone\n.*DETAIL:  Sorts use the other devices\./, $lost_at), 'so does the log');
 is(digest($node, $sorted), $right, 'the rows are right');
 ok(sorts_on_device($node, $sorted), 'the other one sorts');
 unlink $gone or die "$gone: $!";
@@ -232,14 +234,14 @@ my $pid = $backend->query('select pg_backend_pid()');
 kill 'KILL', $pid;
 wait_for_restart($node, $pid);
 ok(all_serve(2), 'both serve after a restart');
-is($node->safe_psql('postgres', q{select count(*) from pg_stat_activity where backend_type = 'gpusort service'}), '3', 'none twice, with the one that is not wanted any more');
+ok($node->poll_query_until('postgres', q{select count(*) = 3 from pg_stat_activity where backend_type = 'gpusort service'}), 'none twice, with the one that is not wanted any more');
 is(digest($node, $sorted), $right, 'the rows are right');
 $node->stop;
 
 # --- too few workers
 
 my $narrow = new_server('narrow', 'max_worker_processes = 2');
-ok($narrow->poll_query_until('postgres', q{select count(*) = 2 and bool_or(state = 'unavailable') from gpusort_devices}), 'as many as there are workers for');
+ok($narrow->poll_query_until('postgres', q{select count(*) = 2 and bool_or(state = 'unavailable') and bool_or(state = 'serving') from gpusort_devices}), 'as many as there are workers for');
 is(rows_of('state, detail', $narrow), "serving|\nunavailable|no background worker is free for it; raise max_worker_processes, which is 2", 'and the view says so');
 ok($narrow->wait_for_log(qr/LOG:  gpusort: no background worker is free for service 1\n.*DETAIL:  A reload makes a new attempt\./), 'so does the log');
 ok(sorts_on_device($narrow, 'select i from generate_series(1, 20000) i order by i % 1009, i'), 'the one sorts');

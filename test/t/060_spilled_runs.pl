@@ -15,8 +15,8 @@ use Time::HiRes qw(sleep);
 $GpuSortTest::device = 'host,host';
 my $node = new_server('spilled', "gpusort.device_memory = '64MB'", "gpusort.buffer_memory = '256MB'", "work_mem = '4MB'", 'autovacuum = off', 'synchronize_seqscans = off',
 	'enable_gathermerge = off', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
-my $watch = GpuSortTest::Session->new($node, 1000);
-my $session = GpuSortTest::Session->new($node, 1000);
+my $watch = GpuSortTest::Session->new($node);
+my $session = GpuSortTest::Session->new($node);
 my $lost = qr/ERROR:  58000: the sort device failed during a sort\n.*HINT:  Retry the query\.  If no device serves, PostgreSQL sorts the rows\./s;
 
 $node->safe_psql('postgres', q{

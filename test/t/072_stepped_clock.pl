@@ -29,7 +29,7 @@ sub native_though_stepped
 {
 	my ($reason, $what) = @_;
 	my $waited = $node->safe_psql('postgres', 'select waited from gpusort_stats');
-	my $waiter = GpuSortTest::Session->new($node, 180);
+	my $waiter = GpuSortTest::Session->new($node);
 
 	# no sort waits for much longer than the native sort is estimated to take
 	$waiter->query("set gpusort.wait_timeout = '5s'; set work_mem = '64kB'; set seq_page_cost = 1e6");
@@ -42,7 +42,7 @@ sub native_though_stepped
 }
 
 # --- device memory, which open cursors hold
-my $holder = GpuSortTest::Session->new($node, 300);
+my $holder = GpuSortTest::Session->new($node);
 $holder->query('begin; set local gpusort.wait_timeout = 0');
 for my $n (1 .. 20)
 {
@@ -56,7 +56,7 @@ $holder->query('rollback');
 nothing_left_over($node, 'device memory');
 
 # --- a reader that is idle for a second leaves all its buffers but one to others
-my $reader = GpuSortTest::Session->new($node, 300);
+my $reader = GpuSortTest::Session->new($node);
 $reader->query('begin; declare c no scroll cursor for select * from big where id <= 50000 order by k, id; fetch 1 from c');
 append_to_file($step, '');
 sleep 1.5;
@@ -74,13 +74,13 @@ make_gate($node);
 $node->append_conf('postgresql.conf', "gpusort.device_memory = '512MB'\n");
 $node->reload;
 $node->poll_query_until('postgres', 'select budget_bytes = 512 * 1048576 from gpusort_devices') or fail('the memory is not more');
-my @sorts = map { GpuSortTest::Session->new($node, 300) } 1 .. 4;
+my @sorts = map { GpuSortTest::Session->new($node) } 1 .. 4;
 for my $holding (@sorts)
 {
 	$holding->send("select count(*) from (select * from big where gate(id, 250000, 'buffers') > 0 order by k, id offset 0) s");
 	$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $holding->{pid}") or fail('a sort did not come to its gate');
 }
-is($node->safe_psql('postgres', 'select free_buffer_bytes from gpusort_devices'), '0', 'four sorts have all buffers');
+ok($node->poll_query_until('postgres', 'select free_buffer_bytes = 0 from gpusort_devices'), 'four sorts have all buffers');
 native_though_stepped('gpusort.buffer_memory is in use', 'buffers');
 append_to_file($node->data_dir . '/buffers', '');
 is($_->finish, '300000', 'the others go on') for @sorts;

@@ -46,8 +46,8 @@ $node->safe_psql('postgres', qq{
 my $query = "select id, few, filler from fed where fed_row(id) order by few collate $collation, id";
 my $hash_of = "select count(*), md5(string_agg(q::text, ' '))";
 my $right = $node->safe_psql('postgres', qq{set gpusort.enabled = off; $hash_of from (select id, few, filler from fed order by few collate $collation, id) q});
-my $session = GpuSortTest::Session->new($node, 600);
-my $observer = GpuSortTest::Session->new($node, 600);
+my $session = GpuSortTest::Session->new($node);
+my $observer = GpuSortTest::Session->new($node);
 my $of_session = "leader_pid = $session->{pid}";
 my $gates = 0;
 my $postmaster = (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
@@ -225,7 +225,7 @@ ends_with('a worker ended after it has adopted the encodings', $terminated, { le
 	terminate_a_worker();
 });
 # its last chunk goes when the lock, for which it cannot be ended, is released
-my $holder = GpuSortTest::Session->new($node, 600);
+my $holder = GpuSortTest::Session->new($node);
 my $release = $node->data_dir . '/release_lock';
 my $at_lock = "count(*) = 2 from pg_stat_activity where $of_session and wait_event_type = 'LWLock' and wait_event = 'gpusort'";
 $plan = run_query('ended last', { leader_stops => 39000, workers_stop => 39000 }, sub {
@@ -286,7 +286,7 @@ $session->query('reset gpusort.enabled');
 $node->append_conf('postgresql.conf', "gpusort.device_memory = '32MB'\n");
 $node->reload;
 $node->poll_query_until('postgres', "select budget_bytes = pg_size_bytes('32MB') from gpusort_devices");
-my $other = GpuSortTest::Session->new($node, 600);
+my $other = GpuSortTest::Session->new($node);
 my $joined = "select a.id, b.few, a.filler from fed a join fed b on a.few = b.few and a.id = b.id order by b.few collate $collation, a.id";
 my $by_sorts = 'set enable_hashjoin = off; set enable_nestloop = off';
 my $right_join = $session->query("set gpusort.enabled = off; $hash_of from ($joined) q");

@@ -26,7 +26,7 @@ sub counter { return $node->safe_psql('postgres', "select $_[0] from gpusort_sta
 sub large_sort_spills
 {
 	my ($what, $gate, $during) = @_;
-	my $session = GpuSortTest::Session->new($node, 600);
+	my $session = GpuSortTest::Session->new($node);
 	my $spilled = counter('runs_spilled');
 
 	$session->send($hash =~ s/from big/from big where gate(id, 150000, '$gate') > 0/r);
@@ -39,7 +39,7 @@ sub large_sort_spills
 }
 
 ok(!large_sort_spills('alone', 'alone', sub { }), 'alone: it grows');
-my $waiter = GpuSortTest::Session->new($node, 600);
+my $waiter = GpuSortTest::Session->new($node);
 # no sort waits for longer than twice what the native sort is estimated to take
 $waiter->query("set gpusort.wait_timeout = '10min'; set gpusort.max_wait_timeout = '10min'; set seq_page_cost = 1e6");
 ok(large_sort_spills('beside', 'beside', sub {

@@ -25,13 +25,13 @@ sub hold_buffers
 {
 	my ($gate) = @_;
 
-	@sorts = map { GpuSortTest::Session->new($node, 600) } 1 .. 4;
+	@sorts = map { GpuSortTest::Session->new($node) } 1 .. 4;
 	for (@sorts)
 	{
 		$_->send("select count(*) from (select * from big where gate(id, 250000, '$gate') > 0 order by k, id offset 0) s");
 		$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $_->{pid}") or die 'a sort did not come to its gate';
 	}
-	is($node->safe_psql('postgres', 'select free_buffer_bytes from gpusort_devices'), '0', "$gate: four sorts have all buffers");
+	ok($node->poll_query_until('postgres', 'select free_buffer_bytes = 0 from gpusort_devices'), "$gate: four sorts have all buffers");
 	return;
 }
 
@@ -39,7 +39,7 @@ sub hold_buffers
 sub begin_to_wait
 {
 	my ($what, $timeout) = @_;
-	my $session = GpuSortTest::Session->new($node, 600);
+	my $session = GpuSortTest::Session->new($node);
 	my $waited = $node->safe_psql('postgres', 'select waited from gpusort_stats');
 
 	$session->query("set gpusort.wait_timeout = '$timeout'");

@@ -16,6 +16,13 @@ else
 	fixed_addresses=()
 fi
 
+# What every C file compiles without: PostgreSQL's warnings, for the files that its makefiles do not compile, and some more of gcc's.
+postgresql_flags=(-Wmissing-prototypes -Wpointer-arith -Wdeclaration-after-statement -Wvla
+	-Wendif-labels -Wmissing-format-attribute -Wimplicit-fallthrough -Wformat-security)
+# shellcheck disable=SC2034  # the suites that compile read it
+gcc_flags=(-Werror "${postgresql_flags[@]}" -Wcast-function-type -Wshadow=compatible-local -Wwrite-strings -Wlogical-op
+	-Wduplicated-cond -Wunused-macros)
+
 # ok NAME COMMAND...: one test, passed when the command succeeds; its output is shown
 # in any case.
 ok()

@@ -64,8 +64,8 @@ make_buffers(rig *rig)
 	size_t		each = GSORT_BLOCK_BYTES_MAX + keys_bytes + 2 * RIG_CHUNK_ROWS * sizeof(uint32_t);
 
 	rig->arena_bytes = RIG_BUFFERS * each;
-	rig->arena = mmap(NULL, rig->arena_bytes, PROT_READ | PROT_WRITE,
-					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	/* its pages come as they are used: most rigs use few, and are opened by the hundred */
+	rig->arena = mmap(NULL, rig->arena_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (rig->arena == MAP_FAILED)
 		abort();
 	for (int i = 0; i < RIG_BUFFERS; i++)
