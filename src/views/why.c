@@ -20,15 +20,21 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/relation.h"
+#include "catalog/namespace.h"
 #include "commands/defrem.h"
+#include "commands/tablecmds.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "parser/parser.h"
+#include "rewrite/rewriteHandler.h"
 #include "tcop/tcopprot.h"
 #include "tcop/utility.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/queryenvironment.h"
+#include "utils/rel.h"
 #include "utils/tuplestore.h"
 
 #include "compat.h"
@@ -338,15 +344,47 @@ add_index_builds(IndexStmt *statement, const char *text, EphemeralNamedRelation 
 	}
 }
 
+/* Returns the query and the owner of a materialized view.  Only the owner may
+ * ask, since the query has the owner's privileges. */
+static Query *
+query_of_view(const RangeVar *name, Oid *owner)
+{
+	Oid			oid = RangeVarGetRelidExtended(name, AccessShareLock, 0,
+											   RangeVarCallbackOwnsRelation, NULL);
+	Relation	view = relation_open(oid, NoLock);
+	Query	   *query;
+
+	if (view->rd_rel->relkind != RELKIND_MATVIEW)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a materialized view", RelationGetRelationName(view))));
+	query = copyObject(get_view_query(view));
+	*owner = view->rd_rel->relowner;
+	relation_close(view, NoLock);
+	AcquireRewriteLocks(query, true, false);
+	return query;
+}
+
 /* Returns the analyzed EXPLAIN of the statement's query.  Parameters such as $1
- * have no values, so such a query gets its generic plan. */
+ * have no values, so such a query gets its generic plan.  *owner: of a
+ * materialized view that the statement refreshes; else it stays. */
 static List *
-analyze(RawStmt *statement, const char *text, ExplainStmt *explained)
+analyze(RawStmt *statement, const char *text, ExplainStmt *explained, Oid *owner)
 {
 	Oid		   *types = NULL;
 	int			n_types = 0;
 	List	   *queries;
 
+	if (IsA(statement->stmt, RefreshMatViewStmt))
+	{
+		Query	   *query = makeNode(Query);
+
+		explained->query =
+			(Node *) query_of_view(((RefreshMatViewStmt *) statement->stmt)->relation, owner);
+		query->commandType = CMD_UTILITY;
+		query->utilityStmt = (Node *) explained;
+		return list_make1(query);
+	}
 	explained->query = statement->stmt;
 	if (IsA(statement->stmt, CopyStmt) && ((CopyStmt *) statement->stmt)->query != NULL)
 		explained->query = ((CopyStmt *) statement->stmt)->query;
@@ -355,6 +393,32 @@ analyze(RawStmt *statement, const char *text, ExplainStmt *explained)
 	if (n_types > 0)
 		explained->options = COMPAT_GENERIC_PLAN;
 	return queries;
+}
+
+/* Runs the EXPLAIN.  owner: as REFRESH does, as this user alone, since planning
+ * calls functions, and somebody else may have written them. */
+static void
+run_explain(List *queries, const char *text, Oid owner, QueryEnvironment *environment)
+{
+	PlannedStmt *statement = linitial(pg_plan_queries(queries, text, 0, NULL));
+	Oid			user;
+	int			security;
+	int			nest_level = 0;
+
+	GetUserIdAndSecContext(&user, &security);
+	if (OidIsValid(owner))
+	{
+		SetUserIdAndSecContext(owner, security | SECURITY_RESTRICTED_OPERATION);
+		nest_level = NewGUCNestLevel();
+		compat_restrict_search_path();
+	}
+	ProcessUtility(statement, text, false, PROCESS_UTILITY_QUERY, NULL, environment,
+				   None_Receiver, NULL);
+	if (OidIsValid(owner))
+	{
+		AtEOXact_GUC(false, nest_level);
+		SetUserIdAndSecContext(user, security);
+	}
 }
 
 static const char *no_sort[N_COLUMNS] = {
@@ -373,6 +437,7 @@ explain(const char *text, QueryEnvironment *environment)
 	RawStmt    *statement;
 	List	   *queries;
 	Node	   *utility;
+	Oid			owner = InvalidOid;
 
 	if (list_length(statements) != 1)
 		ereport(ERROR,
@@ -384,7 +449,7 @@ explain(const char *text, QueryEnvironment *environment)
 		add_index_builds((IndexStmt *) statement->stmt, text, rows);
 		return;
 	}
-	queries = analyze(statement, text, explained);
+	queries = analyze(statement, text, explained, &owner);
 	utility = castNode(Query, explained->query)->utilityStmt;
 	if (utility != NULL && !IsA(utility, DeclareCursorStmt) && !IsA(utility, CreateTableAsStmt) &&
 		!IsA(utility, ExecuteStmt))
@@ -392,9 +457,8 @@ explain(const char *text, QueryEnvironment *environment)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("gpusort_why does not support %s",
 						GetCommandTagName(CreateCommandTag(utility))),
-				 errhint("It supports queries, DECLARE, CREATE TABLE AS, COPY of a query, EXECUTE and CREATE INDEX, each without EXPLAIN.  For other statements, pass the query that they contain.")));
-	ProcessUtility(linitial(pg_plan_queries(queries, text, 0, NULL)), text, false,
-				   PROCESS_UTILITY_QUERY, NULL, environment, None_Receiver, NULL);
+				 errhint("It supports queries, DECLARE, CREATE TABLE AS, REFRESH MATERIALIZED VIEW, COPY of a query, EXECUTE and CREATE INDEX, each without EXPLAIN.  For other statements, pass the query that they contain.")));
+	run_explain(queries, text, owner, environment);
 	if (tuplestore_tuple_count(rows->reldata) == 0)
 		add_row(rows, no_sort);
 }

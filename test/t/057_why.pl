@@ -162,7 +162,7 @@ is($node->safe_psql('postgres', q{select count(*), to_regclass('made') is null f
 is(why('declare c cursor for select * from t order by k8'), 'GpuSort|device|', 'a cursor');
 is(why('copy (select * from t order by k8) to stdout'), 'GpuSort|device|', 'COPY of a query');
 $node->safe_psql('postgres', 'create materialized view seen as select * from t order by k8');
-is($node->safe_psql('postgres', q{select node, runs_on, code from gpusort_why(pg_get_viewdef('seen'))}), 'GpuSort|device|', 'the query of a materialized view');
+is(why('refresh materialized view seen'), 'GpuSort|device|', 'the query of a materialized view');
 is(why('select * from t where id > $1 order by k8', 'node, runs_on, expected_rows'), 'GpuSort|device|20000', 'a parameter: a generic plan');
 is(why('create table made as select * from t where id > $1 and s <> $2 order by k8'), 'GpuSort|device|', 'two parameters');
 is(why('select * from t order by k8 limit $1'), 'Sort|native|limit', 'a LIMIT that is not known');
@@ -177,9 +177,9 @@ is(why('execute q', undef, "set gpusort.enabled = off; prepare q as select * fro
 for (
 	[ 'select 1; drop table t', qr/^ERROR:  42601: gpusort_why accepts one statement, not 2$/m, 'two statements' ],
 	[ '', qr/^ERROR:  42601: gpusort_why accepts one statement, not 0$/m, 'none' ],
-	[ 'drop table t', qr/^ERROR:  42809: gpusort_why does not support DROP TABLE\nHINT:  It supports queries, DECLARE, CREATE TABLE AS, COPY of a query, EXECUTE and CREATE INDEX, each without EXPLAIN\.  For other statements, pass the query that they contain\.$/m, 'no query' ],
+	[ 'drop table t', qr/^ERROR:  42809: gpusort_why does not support DROP TABLE\nHINT:  It supports queries, DECLARE, CREATE TABLE AS, REFRESH MATERIALIZED VIEW, COPY of a query, EXECUTE and CREATE INDEX, each without EXPLAIN\.  For other statements, pass the query that they contain\.$/m, 'no query' ],
 	[ 'copy t to stdout', qr/^ERROR:  42809: gpusort_why does not support COPY$/m, 'COPY of a table' ],
-	[ 'refresh materialized view seen', qr/^ERROR:  42809: gpusort_why does not support REFRESH MATERIALIZED VIEW$/m, 'REFRESH, which calls functions as the owner' ],
+	[ 'refresh materialized view t', qr/^ERROR:  42809: "t" is not a materialized view$/m, 'REFRESH of a table' ],
 	[ 'explain analyze select * from t', qr/^ERROR:  42809: gpusort_why does not support EXPLAIN$/m, 'EXPLAIN ANALYZE, which would run it' ],
 	[ 'select nothing from t', qr/^ERROR:  42703: column "nothing" does not exist\nLINE 1: select nothing from t\n               \^\nQUERY:  select nothing from t$/m, 'an error points into the query' ])
 {
@@ -194,6 +194,19 @@ my $as_reader = 'set role reader';
 is(why('select * from small order by k8', undef, $as_reader), 'Sort|native|few_rows', 'a role with the right to read');
 my ($status, $out, $messages) = $node->psql('postgres', "$as_reader; select * from gpusort_why('select * from t order by k8')");
 like($messages, qr/permission denied for table t/, 'one without');
+($status, $out, $messages) = $node->psql('postgres', "$as_reader; select * from gpusort_why('refresh materialized view seen')");
+like($messages, qr/must be owner of materialized view seen/, 'nor one that does not own a materialized view');
+# planning calls functions, which are their owner's, not the superuser's who asks
+$node->safe_psql('postgres', q{
+	grant create on schema public to reader;
+	set role reader;
+	create function of_reader() returns int4 language plpgsql immutable as $$
+	begin raise warning 'called as %', current_user; return 1; end $$;
+	create materialized view of_small as select k8 from small where id > of_reader() order by k8});
+($status, $out, $messages) = $node->psql('postgres', q{select runs_on, current_user from gpusort_why('refresh materialized view of_small')});
+like($messages, qr/WARNING:  called as reader/, "functions of a materialized view are called as REFRESH calls them");
+unlike($messages, qr/called as (?!reader)/, 'as nobody else');
+unlike($out, qr/\|reader$/, 'and not beyond');
 is(why('select * from t order by k8'), 'GpuSort|device|', 'after errors it answers as before');
 
 # --- what is reported is the plan that EXPLAIN shows
