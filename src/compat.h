@@ -96,14 +96,6 @@ compat_wait_event(const char *name)
 #define compat_owns_table(table) pg_class_ownercheck(table, GetUserId())
 #endif
 
-/* 17 runs maintenance commands with a search_path of pg_catalog alone
- * (2af07e2f749).  Needs utils/guc.h. */
-#if PG_VERSION_NUM >= 170000
-#define compat_restrict_search_path() RestrictSearchPath()
-#else
-#define compat_restrict_search_path() ((void) 0)
-#endif
-
 /* 18 gives a pathkey a comparison type instead of a btree strategy
  * (8123e91f5aeb). */
 #if PG_VERSION_NUM >= 180000

@@ -32,7 +32,6 @@
 #include "tcop/tcopprot.h"
 #include "tcop/utility.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/queryenvironment.h"
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
@@ -344,10 +343,10 @@ add_index_builds(IndexStmt *statement, const char *text, EphemeralNamedRelation 
 	}
 }
 
-/* Returns the query and the owner of a materialized view.  Only the owner may
- * ask, since the query has the owner's privileges. */
+/* Returns the query of a materialized view.  Only the view's owner may ask,
+ * since the query has the owner's privileges. */
 static Query *
-query_of_view(const RangeVar *name, Oid *owner)
+query_of_view(const RangeVar *name)
 {
 	Oid			oid = RangeVarGetRelidExtended(name, AccessShareLock, 0,
 											   RangeVarCallbackOwnsRelation, NULL);
@@ -359,17 +358,15 @@ query_of_view(const RangeVar *name, Oid *owner)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a materialized view", RelationGetRelationName(view))));
 	query = copyObject(get_view_query(view));
-	*owner = view->rd_rel->relowner;
 	relation_close(view, NoLock);
 	AcquireRewriteLocks(query, true, false);
 	return query;
 }
 
 /* Returns the analyzed EXPLAIN of the statement's query.  Parameters such as $1
- * have no values, so such a query gets its generic plan.  *owner: of a
- * materialized view that the statement refreshes; else it stays. */
+ * have no values, so such a query gets its generic plan. */
 static List *
-analyze(RawStmt *statement, const char *text, ExplainStmt *explained, Oid *owner)
+analyze(RawStmt *statement, const char *text, ExplainStmt *explained)
 {
 	Oid		   *types = NULL;
 	int			n_types = 0;
@@ -380,7 +377,7 @@ analyze(RawStmt *statement, const char *text, ExplainStmt *explained, Oid *owner
 		Query	   *query = makeNode(Query);
 
 		explained->query =
-			(Node *) query_of_view(((RefreshMatViewStmt *) statement->stmt)->relation, owner);
+			(Node *) query_of_view(((RefreshMatViewStmt *) statement->stmt)->relation);
 		query->commandType = CMD_UTILITY;
 		query->utilityStmt = (Node *) explained;
 		return list_make1(query);
@@ -393,32 +390,6 @@ analyze(RawStmt *statement, const char *text, ExplainStmt *explained, Oid *owner
 	if (n_types > 0)
 		explained->options = COMPAT_GENERIC_PLAN;
 	return queries;
-}
-
-/* Runs the EXPLAIN.  owner: as REFRESH does, as this user alone, since planning
- * calls functions, and somebody else may have written them. */
-static void
-run_explain(List *queries, const char *text, Oid owner, QueryEnvironment *environment)
-{
-	PlannedStmt *statement = linitial(pg_plan_queries(queries, text, 0, NULL));
-	Oid			user;
-	int			security;
-	int			nest_level = 0;
-
-	GetUserIdAndSecContext(&user, &security);
-	if (OidIsValid(owner))
-	{
-		SetUserIdAndSecContext(owner, security | SECURITY_RESTRICTED_OPERATION);
-		nest_level = NewGUCNestLevel();
-		compat_restrict_search_path();
-	}
-	ProcessUtility(statement, text, false, PROCESS_UTILITY_QUERY, NULL, environment,
-				   None_Receiver, NULL);
-	if (OidIsValid(owner))
-	{
-		AtEOXact_GUC(false, nest_level);
-		SetUserIdAndSecContext(user, security);
-	}
 }
 
 static const char *no_sort[N_COLUMNS] = {
@@ -437,7 +408,6 @@ explain(const char *text, QueryEnvironment *environment)
 	RawStmt    *statement;
 	List	   *queries;
 	Node	   *utility;
-	Oid			owner = InvalidOid;
 
 	if (list_length(statements) != 1)
 		ereport(ERROR,
@@ -449,7 +419,7 @@ explain(const char *text, QueryEnvironment *environment)
 		add_index_builds((IndexStmt *) statement->stmt, text, rows);
 		return;
 	}
-	queries = analyze(statement, text, explained, &owner);
+	queries = analyze(statement, text, explained);
 	utility = castNode(Query, explained->query)->utilityStmt;
 	if (utility != NULL && !IsA(utility, DeclareCursorStmt) && !IsA(utility, CreateTableAsStmt) &&
 		!IsA(utility, ExecuteStmt))
@@ -458,7 +428,8 @@ explain(const char *text, QueryEnvironment *environment)
 				 errmsg("gpusort_why does not support %s",
 						GetCommandTagName(CreateCommandTag(utility))),
 				 errhint("It supports queries, DECLARE, CREATE TABLE AS, REFRESH MATERIALIZED VIEW, COPY of a query, EXECUTE and CREATE INDEX, each without EXPLAIN.  For other statements, pass the query that they contain.")));
-	run_explain(queries, text, owner, environment);
+	ProcessUtility(linitial(pg_plan_queries(queries, text, 0, NULL)), text, false,
+				   PROCESS_UTILITY_QUERY, NULL, environment, None_Receiver, NULL);
 	if (tuplestore_tuple_count(rows->reldata) == 0)
 		add_row(rows, no_sort);
 }
