@@ -343,8 +343,8 @@ add_index_builds(IndexStmt *statement, const char *text, EphemeralNamedRelation 
 	}
 }
 
-/* Returns the query of a materialized view.  Only the view's owner may ask,
- * since the query has the owner's privileges. */
+/* Returns the query of a materialized view.  Only the owner may ask, and no
+ * superuser: planning calls functions, which may be another one's. */
 static Query *
 query_of_view(const RangeVar *name)
 {
@@ -357,6 +357,11 @@ query_of_view(const RangeVar *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a materialized view", RelationGetRelationName(view))));
+	if (view->rd_rel->relowner != GetUserId())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be owner of materialized view %s", RelationGetRelationName(view)),
+				 errhint("Functions of the view are called while its query is planned.  Use SET ROLE, and ask as its owner.")));
 	query = copyObject(get_view_query(view));
 	relation_close(view, NoLock);
 	AcquireRewriteLocks(query, true, false);

@@ -196,6 +196,18 @@ my ($status, $out, $messages) = $node->psql('postgres', "$as_reader; select * fr
 like($messages, qr/permission denied for table t/, 'one without');
 ($status, $out, $messages) = $node->psql('postgres', "$as_reader; select * from gpusort_why('refresh materialized view seen')");
 like($messages, qr/must be owner of materialized view seen/, 'nor one that does not own a materialized view');
+# planning calls functions, which would be the superuser's who asks
+$node->safe_psql('postgres', q{
+	grant create on schema public to reader;
+	set role reader;
+	create function of_reader() returns int4 language plpgsql immutable as $$
+	begin raise warning 'called as %', current_user; return 1; end $$;
+	create materialized view of_small as select k8 from small where id > of_reader() order by k8});
+($status, $out, $messages) = $node->psql('postgres', q{select * from gpusort_why('refresh materialized view of_small')});
+like($messages, qr/must be owner of materialized view of_small\n.*SET ROLE/, 'nor a superuser that does not');
+unlike($messages, qr/called as/, 'and none of its functions is called');
+($status, $out, $messages) = $node->psql('postgres', q{set role reader; select runs_on from gpusort_why('refresh materialized view of_small')});
+like($messages, qr/called as reader/, 'its owner may');
 is(why('select * from t order by k8'), 'GpuSort|device|', 'after errors it answers as before');
 
 # --- what is reported is the plan that EXPLAIN shows
