@@ -476,7 +476,7 @@ next_stored(SpilledOutput *spilled, bool forward)
 	}
 	if (!forward)
 		return ExecClearTuple(slot);
-	if (!TupIsNull(merge_next(spilled)))
+	if (slot = merge_next(spilled), !TupIsNull(slot))
 		tuplestore_puttupleslot(spilled->stored, slot);
 	return slot;
 }
