@@ -343,7 +343,7 @@ write_rows(GpuSortSpill *spill, GpuSortRun *run)
 	const char *bytes;
 
 	gpusort_ordered_reader_check(ordered);
-	/* steps from row to row would take a sixth of the session's time */
+	/* steps from row to row would be a sixth of the session's instructions */
 	while (ordered->by_words && gpusort_reader_next_block(ordered->reader))
 	{
 		CHECK_FOR_INTERRUPTS();

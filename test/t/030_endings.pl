@@ -34,14 +34,8 @@ $node->safe_psql('postgres', q{
 	alter table big set (parallel_workers = 2);
 	alter table small set (parallel_workers = 2);
 	alter table large set (parallel_workers = 2);
-	analyze large;
-	create function gate() returns bool volatile parallel safe language plpgsql as $$
-		begin
-			while pg_stat_file('gate', true) is null loop
-				perform pg_sleep(0.01);
-			end loop;
-			return true;
-		end $$});
+	analyze large});
+make_gate($node);
 my $gate = $node->data_dir . '/gate';
 
 my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (select * from big order by k, id) q";

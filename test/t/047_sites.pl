@@ -175,14 +175,7 @@ my $sharing = session($in_workers);
 my $right_of_many = $sharing->query("set gpusort.enabled = off; $many; reset gpusort.enabled");
 
 # each process stands at one of its first rows until all of them have some: who comes late would find none left
-$node->safe_psql('postgres', q{
-	create function gate() returns bool volatile parallel safe language plpgsql as $$
-		begin
-			while pg_stat_file('gate', true) is null loop
-				perform pg_sleep(0.01);
-			end loop;
-			return true;
-		end $$});
+make_gate($node);
 my $gated = $many =~ s/from big where /from big where (id % 100 <> 0 or gate()) and /r =~ s/from big\) b/from big where id % 100 <> 0 or gate()) b/r;
 like($sharing->query("explain (costs off) $gated"), qr/Gather\n(?:.*\n)* +->  Merge Join\n(?:.*\n)* +->  $gpusort/, 'a shared scan: planned');
 $sharing->send($gated);

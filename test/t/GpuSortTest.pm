@@ -76,7 +76,8 @@ sub new_server
 	return $node;
 }
 
-# Creates gate(i, at, name): it passes i on, and at row at it waits until the file name is in the data directory.
+# Creates gate(i, at, name): it passes i on, and at row at it waits until the file name is in the data directory.  And gate(), which
+# waits for the file gate, in workers too.
 sub make_gate
 {
 	my ($node) = @_;
@@ -90,6 +91,13 @@ sub make_gate
 					end loop;
 				end if;
 				return i;
+			end $$;
+		create function gate() returns bool volatile parallel safe language plpgsql as $$
+			begin
+				while pg_stat_file('gate', true) is null loop
+					perform pg_sleep(0.01);
+				end loop;
+				return true;
 			end $$});
 	return;
 }
