@@ -60,6 +60,9 @@
  */
 #define MIN_ROWS_TIMES		5
 
+/* The bytes of a row in the array of PostgreSQL's sort, besides the tuple. */
+#define NATIVE_ROW_BYTES	24
+
 /* Fewer rows of a sample may be in order by chance. */
 #define ROWS_TO_SEE_ORDER_IN 100
 
@@ -79,7 +82,6 @@ typedef struct IndexBuild
 	IndexInfo  *info;
 	TupleDesc	index_desc;
 	GpuSortOrder order;
-	GpuSortRowFormat format;
 	GpuSortSpec spec;
 	GpuSortTuplesort *sort;
 	GpuSortIndexScan scan;		/* this process's */
@@ -128,7 +130,8 @@ sample_is_native(const GpuSortSpec *spec)
 	if (spec->sample == NULL || gpusort_debug_force)
 		return false;
 	n = gpusort_row_array_rows(spec->sample);
-	if (n >= ROWS_TO_SEE_ORDER_IN && spec->rows * spec->packed_bytes <= spec->work_mem * 1024.0 &&
+	if (n >= ROWS_TO_SEE_ORDER_IN &&
+		spec->rows * (spec->row_width + NATIVE_ROW_BYTES) <= spec->work_mem * 1024.0 &&
 		gpusort_row_array_is_in_order(spec->sample, n))
 		return true;
 	return gpusort_sample_tells_to_compare(spec);
@@ -169,14 +172,13 @@ make_spec(IndexBuild *build, double rows, TupleDesc row_desc, int n_keys)
 	spec->n_keys = n_keys;
 	spec->rows = rows;
 	spec->key_figures = gpusort_index_key_figures(build->heap, build->info, rows, n_keys);
-	/* minimal tuples, even if all columns are narrow */
-	build->format.natts = row_desc->natts;
-	spec->format = &build->format;
-	spec->result = MakeSingleTupleTableSlot(row_desc, &TTSOpsMinimalTuple);
-	spec->native = spec->result;
+	spec->format = &build->scan.format;
+	spec->result = gpusort_index_row_slot(spec->format, row_desc);
+	spec->native = MakeSingleTupleTableSlot(row_desc, &TTSOpsMinimalTuple);
 	spec->workers = -1;
 	spec->row_width = sizeof(int64) + gpusort_index_expected_width(build->index_desc);
-	spec->packed_bytes = MAXALIGN(spec->row_width + SizeofMinimalTupleHeader);
+	spec->packed_bytes = spec->format->narrow_bytes != 0 ? spec->format->narrow_bytes :
+		MAXALIGN(spec->row_width + SizeofMinimalTupleHeader);
 	spec->native_ms = (int) Min(INT_MAX, Max(1, rows / native_rows_per_ms(spec->order)));
 	spec->work_mem = maintenance_work_mem;
 	spec->may_use_device = true;
@@ -327,9 +329,8 @@ load_rows(IndexBuild *build, GpuSortOutput *output)
 		MemoryContext old_context = MemoryContextSwitchTo(build->scan.row_context);
 		bool		alive;
 		bool		equals_last;
-		IndexTuple	tuple = gpusort_index_row_tuple(((MinimalTupleTableSlot *) slot)->mintuple,
-													build->index_desc, build->tuple_bytes,
-													&alive);
+		IndexTuple	tuple = gpusort_index_row_tuple(build->spec.format, slot, build->index_desc,
+													build->tuple_bytes, &alive);
 
 		equals_last = gpusort_index_check_tuple(check, tuple, alive);
 		MemoryContextSwitchTo(old_context);

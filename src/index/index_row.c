@@ -1,6 +1,6 @@
 /*
  * index_row.c
- *	  Rows of an index build: copies index tuples into minimal tuples, and back.
+ *	  Rows of an index build: copies index tuples into rows, and back.
  *
  * In:  index tuples of a table's rows; the sorted rows.
  * Out: rows for the sort; index tuples for the index.
@@ -14,9 +14,11 @@
 #include "compat.h"
 #include "index/index_row.h"
 
-/* The columns begin at a multiple of 8 in both forms, so they have the same
+/* The columns begin at a multiple of 8 in all forms, so they have the same
  * offsets from there. */
 StaticAssertDecl(sizeof(int64) == MAXIMUM_ALIGNOF, "a row's TID keeps its columns aligned");
+StaticAssertDecl(sizeof(IndexTupleData) == sizeof(int64),
+				 "a narrow row's columns lie where an index tuple without NULLs has them");
 
 TupleDesc
 gpusort_index_row_desc(TupleDesc index_desc)
@@ -28,6 +30,13 @@ gpusort_index_row_desc(TupleDesc index_desc)
 		TupleDescCopyEntry(desc, GPUSORT_INDEX_ROW_COLUMN(i), index_desc, i);
 	compat_finish_tuple_desc(desc);
 	return desc;
+}
+
+TupleTableSlot *
+gpusort_index_row_slot(const GpuSortRowFormat *format, TupleDesc row_desc)
+{
+	return MakeSingleTupleTableSlot(row_desc, format->narrow_bytes != 0 ?
+									&TTSOpsVirtual : &TTSOpsMinimalTuple);
 }
 
 /* Returns where a row's first column lies, from the row's beginning. */
@@ -85,26 +94,64 @@ gpusort_index_row_make(IndexTuple tuple, bool alive, TupleDesc index_desc, char 
 	return row;
 }
 
-IndexTuple
-gpusort_index_row_tuple(MinimalTuple row, TupleDesc index_desc, char *place, bool *alive)
+/* Makes the index tuple but for its TID, which is returned. */
+static int64
+copy_minimal_tuple(MinimalTuple row, TupleDesc index_desc, IndexTuple tuple)
 {
-	IndexTuple	tuple = (IndexTuple) place;
 	bool		has_nulls = (row->t_infomask & HEAP_HASNULL) != 0;
 	unsigned short flags = has_nulls ? INDEX_NULL_MASK : 0;
 	Size		begin = offset_of_columns(has_nulls, index_desc->natts + 1);
 	Size		columns_at = IndexInfoFindDataOffset(flags);
 	Size		columns_bytes = row->t_len - begin - sizeof(int64);
-	int64		tid = *(const int64 *) ((const char *) row + begin);
 
-	memset(place, 0, columns_at);
-	ItemPointerSet(&tuple->t_tid, (BlockNumber) (tid >> 17), (OffsetNumber) (tid >> 1 & 0xFFFF));
-	*alive = (tid & 1) == 0;
+	memset(tuple, 0, columns_at);
 	if ((row->t_infomask & HEAP_HASVARWIDTH) != 0)
 		flags |= INDEX_VAR_MASK;
 	tuple->t_info = flags | (columns_at + columns_bytes);
 	for (int i = 0; has_nulls && i < index_desc->natts; i++)
 		if (has_bit(row->t_bits, i + 1))
 			set_bit(bitmap_of_index_tuple(tuple), i);
-	memcpy(place + columns_at, (const char *) row + begin + sizeof(int64), columns_bytes);
+	memcpy((char *) tuple + columns_at, (const char *) row + begin + sizeof(int64),
+		   columns_bytes);
+	return *(const int64 *) ((const char *) row + begin);
+}
+
+static int64
+copy_narrow_row(const GpuSortRowFormat *format, TupleTableSlot *row, TupleDesc index_desc,
+			  IndexTuple tuple)
+{
+	Size		bytes = MAXALIGN(format->data_bytes);
+	int64		tid = DatumGetInt64(row->tts_values[0]);
+	bool		has_nulls = false;
+
+	for (int i = 1; i < format->natts; i++)
+		has_nulls |= row->tts_isnull[i];
+	if (has_nulls)
+	{
+		IndexTuple	formed = index_form_tuple(index_desc, row->tts_values + 1,
+											  row->tts_isnull + 1);
+
+		memcpy(tuple, formed, IndexTupleSize(formed));
+		return tid;
+	}
+	memset(tuple, 0, bytes);
+	tuple->t_info = bytes;
+	for (int i = 1; i < format->natts; i++)
+		store_att_byval((char *) tuple + format->offset[i], row->tts_values[i],
+						format->length[i]);
+	return tid;
+}
+
+IndexTuple
+gpusort_index_row_tuple(const GpuSortRowFormat *format, TupleTableSlot *row, TupleDesc index_desc,
+						char *place, bool *alive)
+{
+	IndexTuple	tuple = (IndexTuple) place;
+	int64		tid = format->narrow_bytes != 0 ?
+		copy_narrow_row(format, row, index_desc, tuple) :
+		copy_minimal_tuple(((MinimalTupleTableSlot *) row)->mintuple, index_desc, tuple);
+
+	ItemPointerSet(&tuple->t_tid, (BlockNumber) (tid >> 17), (OffsetNumber) (tid >> 1 & 0xFFFF));
+	*alive = (tid & 1) == 0;
 	return tuple;
 }

@@ -1,12 +1,12 @@
 /*
  * index_row.h
- *	  Rows of an index build: index tuples in the form of minimal tuples.
+ *	  Rows of an index build: index tuples in a form that src/sort takes.
  *
  * A row's first column is its heap TID as an int8, which sorts as TIDs do; its
  * lowest bit tells that the heap tuple is dead.  The index's columns follow.
- * They lie in the minimal tuple, behind the int8, as they lie in an index
- * tuple.  So either form is copied from the other, and the sort (src/sort)
- * takes rows as it takes those of a plan.
+ * They lie behind the int8, in a minimal tuple or a narrow row (row_format.h),
+ * as they lie behind the header of an index tuple.  So either form is copied
+ * from the other.
  */
 #ifndef GPUSORT_INDEX_ROW_H
 #define GPUSORT_INDEX_ROW_H
@@ -15,6 +15,9 @@
 
 #include "access/htup_details.h"
 #include "access/itup.h"
+#include "executor/tuptable.h"
+
+#include "keys/row_format.h"
 
 #define GPUSORT_INDEX_ROW_TID		1	/* the column of the TID */
 #define GPUSORT_INDEX_ROW_COLUMN(i)	((AttrNumber) ((i) + 1))	/* that of the index's column i */
@@ -31,10 +34,13 @@ extern TupleDesc gpusort_index_row_desc(TupleDesc index_desc);
 extern MinimalTuple gpusort_index_row_make(IndexTuple tuple, bool alive, TupleDesc index_desc,
 										   char *place);
 
+/* Returns an empty slot for rows of the format. */
+extern TupleTableSlot *gpusort_index_row_slot(const GpuSortRowFormat *format, TupleDesc row_desc);
+
 /* Makes the index tuple from a row again, at place, which has room for any
  * index tuple. */
-extern IndexTuple gpusort_index_row_tuple(MinimalTuple row, TupleDesc index_desc, char *place,
-										  bool *alive);
+extern IndexTuple gpusort_index_row_tuple(const GpuSortRowFormat *format, TupleTableSlot *row,
+										  TupleDesc index_desc, char *place, bool *alive);
 
 /* Returns the TID as a row's first column has it. */
 static inline int64

@@ -7,7 +7,7 @@
  *
  * The table's access method scans the table.  It knows HOT chains, rows that
  * are dead to some, and concurrent builds; nothing here does.  An index tuple
- * is formed once, here.
+ * is formed once, here, unless the row is narrow (row_format.h).
  *
  * Before that, rows of some blocks can be had as a sample.  These are rows that
  * a query sees now, since a sample need not be right.
@@ -41,7 +41,8 @@ gpusort_index_scan_begin(GpuSortIndexScan *scan, Relation heap, Relation index, 
 	scan->info = info;
 	scan->index_desc = RelationGetDescr(index);
 	scan->row_desc = gpusort_index_row_desc(scan->index_desc);
-	scan->slot = MakeSingleTupleTableSlot(scan->row_desc, &TTSOpsMinimalTuple);
+	gpusort_row_format_choose(&scan->format, scan->row_desc);
+	scan->slot = gpusort_index_row_slot(&scan->format, scan->row_desc);
 	scan->row_bytes = palloc(GPUSORT_INDEX_ROW_BYTES_MAX);
 	scan->row_context = AllocSetContextCreate(CurrentMemoryContext, "gpusort index row",
 											  ALLOCSET_DEFAULT_SIZES);
@@ -58,22 +59,31 @@ has_external_value(TupleDesc desc, const Datum *values, const bool *is_null)
 	return false;
 }
 
-/* Stores a row whose columns are known, so that words need no deforming. */
+/* Puts values into the slot, so that words need no deforming. */
 static void
-store_row(GpuSortIndexScan *scan, MinimalTuple row, int64 tid, const Datum *values,
-		  const bool *is_null)
+put_values(TupleTableSlot *slot, int64 tid, const Datum *values, const bool *is_null)
 {
-	TupleTableSlot *slot = scan->slot;
-	int			n = scan->index_desc->natts;
+	int			natts = slot->tts_tupleDescriptor->natts;
 
-	ExecStoreMinimalTuple(row, slot, false);
-	if (has_external_value(scan->index_desc, values, is_null))
-		return;
 	slot->tts_values[0] = Int64GetDatum(tid);
 	slot->tts_isnull[0] = false;
-	memcpy(slot->tts_values + 1, values, n * sizeof(Datum));
-	memcpy(slot->tts_isnull + 1, is_null, n * sizeof(bool));
-	slot->tts_nvalid = n + 1;
+	memcpy(slot->tts_values + 1, values, (natts - 1) * sizeof(Datum));
+	memcpy(slot->tts_isnull + 1, is_null, (natts - 1) * sizeof(bool));
+	slot->tts_nvalid = natts;
+}
+
+/* Stores the row of an index tuple, which has the values as the index will have
+ * them. */
+static void
+store_row(GpuSortIndexScan *scan, ItemPointer tid, Datum *values, bool *is_null, bool alive)
+{
+	IndexTuple	tuple = index_form_tuple(scan->index_desc, values, is_null);
+
+	tuple->t_tid = *tid;
+	ExecStoreMinimalTuple(gpusort_index_row_make(tuple, alive, scan->index_desc, scan->row_bytes),
+						  scan->slot, false);
+	if (!has_external_value(scan->index_desc, values, is_null))
+		put_values(scan->slot, gpusort_index_row_tid(tid, alive), values, is_null);
 }
 
 /* Makes a row of a row of the table; called by the table's access method. */
@@ -83,11 +93,15 @@ take_table_row(Relation index, ItemPointer tid, Datum *values, bool *is_null, bo
 {
 	GpuSortIndexScan *scan = arg;
 	MemoryContext old_context = MemoryContextSwitchTo(scan->row_context);
-	IndexTuple	tuple = index_form_tuple(scan->index_desc, values, is_null);
 
-	tuple->t_tid = *tid;
-	store_row(scan, gpusort_index_row_make(tuple, alive, scan->index_desc, scan->row_bytes),
-			  gpusort_index_row_tid(tid, alive), values, is_null);
+	if (scan->format.narrow_bytes == 0)
+		store_row(scan, tid, values, is_null, alive);
+	else
+	{
+		ExecClearTuple(scan->slot);
+		put_values(scan->slot, gpusort_index_row_tid(tid, alive), values, is_null);
+		ExecStoreVirtualTuple(scan->slot);
+	}
 	scan->take(scan->arg, scan->slot);
 	scan->rows += 1;
 	MemoryContextSwitchTo(old_context);

@@ -13,6 +13,8 @@
 #include "nodes/execnodes.h"
 #include "utils/rel.h"
 
+#include "keys/row_format.h"
+
 /* Takes a row, in a context that is reset afterwards. */
 typedef void (*GpuSortTakeIndexRow) (void *arg, TupleTableSlot *slot);
 
@@ -23,6 +25,7 @@ typedef struct GpuSortIndexScan
 	IndexInfo  *info;
 	TupleDesc	index_desc;
 	TupleDesc	row_desc;
+	GpuSortRowFormat format;	/* of the rows */
 	TupleTableSlot *slot;		/* the row on its way */
 	char	   *row_bytes;		/* its bytes */
 	MemoryContext row_context;	/* reset after each row */

@@ -123,16 +123,14 @@ feed_part(Relation heap, Relation index, shm_toc *toc, const SharedBuild *build,
 {
 	IndexInfo  *info = BuildIndexInfo(index);
 	GpuSortIndexScan scan;
-	GpuSortRowFormat format = {0};
 	GpuSortKeys keys;
 	GpuSortFeed *feed;
 
 	info->ii_Concurrent = build->concurrent;
 	gpusort_index_scan_begin(&scan, heap, index, info);
-	format.natts = scan.row_desc->natts;
 	make_keys(&scan, shm_toc_lookup(toc, KEY_ENCODINGS, false), &keys);
-	feed = gpusort_feed_begin(&format, &keys, build->row_width, gpusort_job_attach(&build->job),
-							  ParallelWorkerNumber);
+	feed = gpusort_feed_begin(&scan.format, &keys, build->row_width,
+							  gpusort_job_attach(&build->job), ParallelWorkerNumber);
 	figures->heap_tuples =
 		gpusort_index_scan_run(&scan, feed_row, feed,
 							   compat_begin_parallel_scan(heap,
