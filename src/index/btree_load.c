@@ -326,7 +326,7 @@ add_or_join(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last)
 /* --- interface ------------------------------------------------------------ */
 
 GpuSortBtreeLoad *
-gpusort_btree_load_begin(Relation heap, Relation index, bool unique)
+gpusort_btree_load_begin(Relation heap, Relation index, bool unique, shm_mq_handle *worker)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpusort btree load",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -339,7 +339,7 @@ gpusort_btree_load_begin(Relation heap, Relation index, bool unique)
 	load->key = _bt_mkscankey(index, NULL);
 	/* there is no metapage yet that would tell */
 	load->key->allequalimage = _bt_allequalimage(index, true);
-	load->writer = gpusort_page_writer_begin(index);
+	load->writer = gpusort_page_writer_begin(index, worker);
 	load->next_block = BTREE_METAPAGE + 1;
 	if (load->key->allequalimage && !unique && BTGetDeduplicateItems(index))
 	{

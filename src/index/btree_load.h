@@ -8,13 +8,16 @@
 #include "postgres.h"
 
 #include "access/itup.h"
+#include "storage/shm_mq.h"
 #include "utils/rel.h"
 
 typedef struct GpuSortBtreeLoad GpuSortBtreeLoad;
 
 /* Begins to fill an index that has no pages.  unique: equal tuples are not to
- * be merged.  Memory: a child of the current context. */
-extern GpuSortBtreeLoad *gpusort_btree_load_begin(Relation heap, Relation index, bool unique);
+ * be merged.  worker: writes the pages (page_writer.h), if it is not NULL.
+ * Memory: a child of the current context. */
+extern GpuSortBtreeLoad *gpusort_btree_load_begin(Relation heap, Relation index, bool unique,
+												  shm_mq_handle *worker);
 
 /* Adds a tuple, which is not before those added so far.  equals_last: its keys
  * equal those of the tuple added last.  Its bytes are copied. */

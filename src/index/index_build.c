@@ -11,9 +11,9 @@
  *	  -> check (index_order.c) -> pages (btree_load.c)
  *
  * Parallel workers may scan the table too and feed the sort's job
- * (index_workers.c).  This process alone loads the pages.  Equal keys come by
- * heap TID, ascending, as in any btree, so it does not matter which process
- * has fed a row.
+ * (index_workers.c).  This process alone fills the pages; if there are workers,
+ * one of them writes these.  Equal keys come by heap TID, ascending, as in any
+ * btree, so it does not matter which process has fed a row.
  *
  * Runs in the backend that builds the index.  All memory is in a context of the
  * build, whose sort may take maintenance_work_mem.
@@ -290,7 +290,7 @@ feed_table(IndexBuild *build)
 	heap_tuples = gpusort_index_scan_run(&build->scan, put_row, build, shared_scan, true);
 	build->rows = build->scan.rows;
 	if (build->workers != NULL)
-		gpusort_index_workers_end(build->workers, build->sort, &heap_tuples, &build->rows);
+		gpusort_index_workers_wait(build->workers, build->sort, &heap_tuples, &build->rows);
 	return heap_tuples;
 }
 
@@ -318,8 +318,10 @@ static void
 load_rows(IndexBuild *build, GpuSortOutput *output)
 {
 	GpuSortIndexCheck *check = gpusort_index_check_begin(build->heap, build->index, build->info);
+	shm_mq_handle *writer = build->workers != NULL ?
+		gpusort_index_workers_writer(build->workers) : NULL;
 	GpuSortBtreeLoad *load = gpusort_btree_load_begin(build->heap, build->index,
-													  build->info->ii_Unique);
+													  build->info->ii_Unique, writer);
 	TupleTableSlot *slot;
 	int64		rows = 0;
 
@@ -348,6 +350,8 @@ load_rows(IndexBuild *build, GpuSortOutput *output)
 						(int64) build->rows, RelationGetRelationName(build->index), rows),
 				 errhint("Run \"SET gpusort.index_builds = off\" to let PostgreSQL build the index.")));
 	gpusort_btree_load_end(load);
+	if (build->workers != NULL)
+		gpusort_index_workers_end(build->workers);
 }
 
 /* --- the build ------------------------------------------------------------ */

@@ -1,11 +1,11 @@
 /*
  * index_workers.c
  *	  Parallel workers of an index build, which scan the table and feed the
- *	  sort's job.
+ *	  sort's job; one of them then writes the index's pages.
  *
  * In:  the number of workers that the planner has granted; the job of the
- *	    leader's sort and the encodings of its keys.
- * Out: rows in the job, and counts.
+ *	    leader's sort and the encodings of its keys; pages of the index.
+ * Out: rows in the job, and counts; the index's file.
  *
  * The leader and the workers share a scan of the table, as in nbtree's own
  * parallel build (nbtsort.c), whose snapshot, lock modes and instrumentation
@@ -13,6 +13,9 @@
  * and whether there is a job at all.  Then it starts the workers.  For a
  * partial index, whose rows may be few or late, it starts them before its scan.
  * If there is no job, the leader scans the whole table, and no worker runs.
+ *
+ * When all rows are fed, all workers end but the first, which writes the pages
+ * that the leader fills from the sorted rows (page_writer.h).
  *
  * No row comes back from a worker.  A worker that finds the job full waits
  * until the leader spills a run.  The leader finds it full when it puts a row,
@@ -40,6 +43,7 @@
 #include "compat.h"
 #include "index/index_order.h"
 #include "index/index_workers.h"
+#include "index/page_writer.h"
 #include "job/buffer_pool.h"
 #include "keys/key_types.h"
 #include "sort/encoding_copy.h"
@@ -49,7 +53,11 @@
 #define KEY_SCAN		UINT64CONST(2)
 #define KEY_ENCODINGS	UINT64CONST(3)
 #define KEY_FIGURES		UINT64CONST(4)
-#define KEY_QUERY		UINT64CONST(5)	/* missing if there is no query text */
+#define KEY_PAGES		UINT64CONST(5)
+#define KEY_QUERY		UINT64CONST(6)	/* missing if there is no query text */
+
+/* The worker that writes pages. */
+#define WRITER			0
 
 /* The build, for the workers. */
 typedef struct SharedBuild
@@ -85,6 +93,7 @@ struct GpuSortIndexWorkers
 	char	   *encodings;
 	Size		encodings_bytes;	/* room for them */
 	WorkerFigures *figures;		/* one for each worker */
+	shm_mq	   *pages;			/* for the worker that writes them */
 };
 
 extern PGDLLEXPORT void gpusort_index_worker_main(dsm_segment *segment, shm_toc *toc);
@@ -141,6 +150,17 @@ feed_part(Relation heap, Relation index, shm_toc *toc, const SharedBuild *build,
 	gpusort_feed_finish(feed);
 }
 
+/* Writes the index's pages, which the leader begins to send when all rows are
+ * fed. */
+static void
+write_pages(Relation index, dsm_segment *segment, shm_toc *toc)
+{
+	shm_mq	   *pages = shm_toc_lookup(toc, KEY_PAGES, false);
+
+	shm_mq_set_receiver(pages, MyProc);
+	gpusort_page_writer_serve(index, shm_mq_attach(pages, segment, NULL));
+}
+
 /* The locks are those that the leader has. */
 void
 gpusort_index_worker_main(dsm_segment *segment, shm_toc *toc)
@@ -160,6 +180,8 @@ gpusort_index_worker_main(dsm_segment *segment, shm_toc *toc)
 	index = index_open(build->index, index_lock);
 	InstrStartParallelQuery();
 	feed_part(heap, index, toc, build, figures);
+	if (ParallelWorkerNumber == WRITER)
+		write_pages(index, segment, toc);
 	InstrEndParallelQuery(&figures->buffers, &figures->wal);
 	index_close(index, index_lock);
 	table_close(heap, heap_lock);
@@ -193,7 +215,8 @@ estimate_segment(GpuSortIndexWorkers *workers)
 	shm_toc_estimate_chunk(estimator, workers->encodings_bytes);
 	shm_toc_estimate_chunk(estimator,
 						   mul_size(workers->context->nworkers, sizeof(WorkerFigures)));
-	shm_toc_estimate_keys(estimator, 4);
+	shm_toc_estimate_chunk(estimator, GPUSORT_PAGE_QUEUE_BYTES);
+	shm_toc_estimate_keys(estimator, 5);
 	if (debug_query_string != NULL)
 	{
 		shm_toc_estimate_chunk(estimator, strlen(debug_query_string) + 1);
@@ -231,6 +254,9 @@ fill_segment(GpuSortIndexWorkers *workers, int row_width)
 	workers->encodings = allocate(workers, KEY_ENCODINGS, workers->encodings_bytes);
 	workers->figures = allocate(workers, KEY_FIGURES,
 								mul_size(workers->context->nworkers, sizeof(WorkerFigures)));
+	workers->pages = shm_mq_create(allocate(workers, KEY_PAGES, GPUSORT_PAGE_QUEUE_BYTES),
+								   GPUSORT_PAGE_QUEUE_BYTES);
+	shm_mq_set_sender(workers->pages, MyProc);
 	if (debug_query_string != NULL)
 		strcpy(allocate(workers, KEY_QUERY, strlen(debug_query_string) + 1), debug_query_string);
 }
@@ -307,8 +333,8 @@ gpusort_index_workers_start(GpuSortIndexWorkers *workers, const GpuSortTuplesort
 /* The wait for their start raises an error if one cannot start, so the wait for
  * their rows ends. */
 void
-gpusort_index_workers_end(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
-						  double *heap_tuples, double *rows)
+gpusort_index_workers_wait(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
+						   double *heap_tuples, double *rows)
 {
 	ParallelContext *context = workers->context;
 	double		fed = 0;
@@ -318,12 +344,10 @@ gpusort_index_workers_end(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
 		WaitForParallelWorkersToAttach(context);
 		gpusort_tuplesort_wait_for_feeders(sort, context->nworkers_launched);
 	}
-	WaitForParallelWorkersToFinish(context);
 	for (int i = 0; i < context->nworkers_launched; i++)
 	{
-		WorkerFigures *figures = &workers->figures[i];
+		const WorkerFigures *figures = &workers->figures[i];
 
-		InstrAccumParallelQuery(&figures->buffers, &figures->wal);
 		*heap_tuples += figures->heap_tuples;
 		fed += figures->rows;
 		workers->scan->info->ii_BrokenHotChain |= figures->broken_hot_chain;
@@ -331,5 +355,25 @@ gpusort_index_workers_end(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
 	*rows += fed;
 	elog(DEBUG1, "gpusort: %d workers fed %.0f of %.0f rows of index \"%s\"",
 		 context->nworkers_launched, fed, *rows, RelationGetRelationName(workers->scan->index));
+}
+
+shm_mq_handle *
+gpusort_index_workers_writer(const GpuSortIndexWorkers *workers)
+{
+	const ParallelContext *context = workers->context;
+
+	if (context->nworkers_launched <= WRITER)
+		return NULL;
+	return shm_mq_attach(workers->pages, context->seg, context->worker[WRITER].bgwhandle);
+}
+
+void
+gpusort_index_workers_end(GpuSortIndexWorkers *workers)
+{
+	ParallelContext *context = workers->context;
+
+	WaitForParallelWorkersToFinish(context);
+	for (int i = 0; i < context->nworkers_launched; i++)
+		InstrAccumParallelQuery(&workers->figures[i].buffers, &workers->figures[i].wal);
 	leave_parallel_mode(workers);
 }

@@ -1,11 +1,11 @@
 /*
  * index_workers.h
  *	  Parallel workers of an index build, which scan the table and feed the
- *	  sort's job.
+ *	  sort's job; one of them then writes the index's pages.
  *
  * Life: begin; the leader runs its own part of the shared scan and starts the
- * workers when its sort has a job; end.  The session is in parallel mode from
- * begin to end.
+ * workers when its sort has a job; wait; end.  The session is in parallel mode
+ * from begin to end.
  */
 #ifndef GPUSORT_INDEX_WORKERS_H
 #define GPUSORT_INDEX_WORKERS_H
@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "access/relscan.h"
+#include "storage/shm_mq.h"
 
 #include "index/index_scan.h"
 #include "sort/tuplesort.h"
@@ -36,7 +37,14 @@ extern void gpusort_index_workers_start(GpuSortIndexWorkers *workers,
 
 /* Waits until the workers have fed their last rows.  Adds the table's rows that
  * they have scanned to *heap_tuples, and the index's to *rows. */
-extern void gpusort_index_workers_end(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
-									  double *heap_tuples, double *rows);
+extern void gpusort_index_workers_wait(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
+									   double *heap_tuples, double *rows);
+
+/* Returns the queue of the worker that writes pages now; NULL: no worker
+ * runs. */
+extern shm_mq_handle *gpusort_index_workers_writer(const GpuSortIndexWorkers *workers);
+
+/* Waits until the workers have ended. */
+extern void gpusort_index_workers_end(GpuSortIndexWorkers *workers);
 
 #endif							/* GPUSORT_INDEX_WORKERS_H */

@@ -173,14 +173,40 @@ for my $settings ('', 'set gpusort.min_rows = 1000000;', 'set maintenance_work_m
 	not_there($node, 'load', "duplicates, with: $settings");
 }
 
-# --- the index's file cannot grow, as on a full disk: no file of the session's may exceed 17 MB, and the index would
+# --- the index's file cannot grow, as on a full disk: no file of the process that writes it may exceed 17 MB, and the index would
 
-my $limited = GpuSortTest::Session->new($node);
-is(system('prlimit', "--pid=$limited->{pid}", '--fsize=' . 17 * 1024 * 1024), 0, 'a limit on files');
-$limited->query('set gpusort.index_builds = on; create index ix on t (tenth, id) include (filler, filler)');
-like($limited->error, qr/ERROR: .*could not extend file .*: File too large/, 'a file that cannot grow');
-$limited->close;
-not_there($node, 'load', 'a file that cannot grow');
+# PROCESS: whose files are limited.  A worker has the limit of the server, from which it is started.
+sub limit_files
+{
+	my ($process, $limit) = @_;
+
+	is(system('prlimit', "--pid=$process", "--fsize=$limit:unlimited"), 0, "files of at most $limit bytes");
+	return;
+}
+
+my $postmaster = (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
+for my $workers (0, 1)
+{
+	my $limited = GpuSortTest::Session->new($node);
+
+	limit_files($workers ? $postmaster : $limited->{pid}, 17 * 1024 * 1024);
+	$limited->query("set max_parallel_workers = $workers; set gpusort.index_builds = on; create index ix on t (tenth, id) include (filler, filler)");
+	limit_files($postmaster, 'unlimited');
+	like($limited->error, qr/ERROR: .*could not extend file .*: File too large/, "a file that cannot grow, $workers workers");
+	like($limited->error, $workers ? qr/CONTEXT:  parallel worker/ : qr/^(?!.*parallel worker)/s, 'the writer says so');
+	$limited->close;
+	not_there($node, 'load', "a file that cannot grow, $workers workers");
+}
+
+# --- the worker that writes the pages ends
+
+my ($unwritten) = build_until($node, 'load');
+is($node->safe_psql('postgres', "select count(pg_terminate_backend(pid)) from pg_stat_activity where leader_pid = $unwritten->{pid}"), '1', 'one worker writes');
+let_go($node, 'load');
+$unwritten->finish;
+like($unwritten->error, qr/terminating .* due to administrator command/, 'the build ends with it');
+$unwritten->close;
+not_there($node, 'load', 'an ended writer');
 
 # in a transaction that goes on
 $node->safe_psql('postgres', qq{
