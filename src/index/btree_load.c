@@ -63,7 +63,6 @@ struct GpuSortBtreeLoad
 	BlockNumber next_block;
 	Level	   *leaves;			/* NULL: there is no tuple */
 	BTDedupState equal;			/* tuples that may be merged; NULL: none may */
-	IndexTuple	first_equal;	/* the first one of those: INDEX_SIZE_MASK + 1 bytes */
 	MemoryContext context;
 };
 
@@ -306,21 +305,21 @@ add_equal(GpuSortBtreeLoad *load)
 }
 
 /* Tuples may be merged only where equal keys have equal bytes, so the order's
- * comparison decides. */
-static void
+ * comparison decides.  True: the tuple is the first of those that wait. */
+static bool
 add_or_join(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last)
 {
 	if (load->equal == NULL)
 	{
 		add_tuple(load, load->leaves, tuple, 0);
-		return;
+		return false;
 	}
 	if (equals_last && _bt_dedup_save_htid(load->equal, tuple))
-		return;
+		return false;
 	if (load->equal->base != NULL)
 		add_equal(load);
-	memcpy(load->first_equal, tuple, IndexTupleSize(tuple));
-	_bt_dedup_start_pending(load->equal, load->first_equal, InvalidOffsetNumber);
+	_bt_dedup_start_pending(load->equal, tuple, InvalidOffsetNumber);
+	return true;
 }
 
 /* --- interface ------------------------------------------------------------ */
@@ -342,23 +341,22 @@ gpusort_btree_load_begin(Relation heap, Relation index, bool unique, shm_mq_hand
 	load->writer = gpusort_page_writer_begin(index, worker);
 	load->next_block = BTREE_METAPAGE + 1;
 	if (load->key->allequalimage && !unique && BTGetDeduplicateItems(index))
-	{
 		load->equal = make_list_of_equal();
-		load->first_equal = palloc(INDEX_SIZE_MASK + 1);
-	}
 	MemoryContextSwitchTo(old_context);
 	return load;
 }
 
-void
+bool
 gpusort_btree_load_add(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(load->context);
+	bool		refers;
 
 	if (load->leaves == NULL)
 		load->leaves = make_level(load, 0);
-	add_or_join(load, tuple, equals_last);
+	refers = add_or_join(load, tuple, equals_last);
 	MemoryContextSwitchTo(old_context);
+	return refers;
 }
 
 /* The metapage is written last, though it is the first block. */

@@ -19,9 +19,12 @@ typedef struct GpuSortBtreeLoad GpuSortBtreeLoad;
 extern GpuSortBtreeLoad *gpusort_btree_load_begin(Relation heap, Relation index, bool unique,
 												  shm_mq_handle *worker);
 
-/* Adds a tuple, which is not before those added so far.  equals_last: its keys
- * equal those of the tuple added last.  Its bytes are copied. */
-extern void gpusort_btree_load_add(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last);
+/*
+ * Adds a tuple, which is not before those added so far.  equals_last: its keys
+ * equal those of the tuple added last.  True: the load refers to its bytes
+ * until another call returns true; else they are copied.
+ */
+extern bool gpusort_btree_load_add(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last);
 
 /* Writes the pages that are left, and the metapage, and frees everything. */
 extern void gpusort_btree_load_end(GpuSortBtreeLoad *load);

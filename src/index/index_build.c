@@ -86,7 +86,9 @@ typedef struct IndexBuild
 	GpuSortTuplesort *sort;
 	GpuSortIndexScan scan;		/* this process's */
 	GpuSortIndexWorkers *workers;	/* NULL: the build is serial */
-	char	   *tuple_bytes;	/* of a sorted index tuple */
+	/* places for sorted index tuples: the one that is made, the one before, and
+	 * the one that the load refers to */
+	char	   *tuples[3];
 	double		rows;			/* of all processes */
 } IndexBuild;
 
@@ -242,7 +244,6 @@ prepare(IndexBuild *build)
 		return reason;
 	make_spec(build, rows, build->scan.row_desc, n_keys);
 	take_sample(build);
-	build->tuple_bytes = palloc(INDEX_SIZE_MASK + 1);
 	build->workers = gpusort_index_workers_begin(&build->scan, &build->spec);
 	return build->workers == NULL && sample_is_native(&build->spec) ?
 		GPUSORT_NATIVE_COST : GPUSORT_NATIVE_NONE;
@@ -313,6 +314,17 @@ report_sorting(const IndexBuild *build)
 	pgstat_progress_update_multi_param(lengthof(parameters), parameters, values);
 }
 
+/* Returns a place for a tuple that is none of two others. */
+static char *
+free_place(const IndexBuild *build, IndexTuple last, IndexTuple kept)
+{
+	int			i = 0;
+
+	while (build->tuples[i] == (char *) last || build->tuples[i] == (char *) kept)
+		i++;
+	return build->tuples[i];
+}
+
 /* Loads the sorted rows, each after its check. */
 static void
 load_rows(IndexBuild *build, GpuSortOutput *output)
@@ -323,21 +335,26 @@ load_rows(IndexBuild *build, GpuSortOutput *output)
 	GpuSortBtreeLoad *load = gpusort_btree_load_begin(build->heap, build->index,
 													  build->info->ii_Unique, writer);
 	TupleTableSlot *slot;
+	IndexTuple	tuple = NULL;
+	IndexTuple	kept = NULL;
 	int64		rows = 0;
 
+	for (int i = 0; i < lengthof(build->tuples); i++)
+		build->tuples[i] = palloc(INDEX_SIZE_MASK + 1);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_LEAF_LOAD);
 	while (slot = output->methods->next(output, true), !TupIsNull(slot))
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(build->scan.row_context);
 		bool		alive;
 		bool		equals_last;
-		IndexTuple	tuple = gpusort_index_row_tuple(build->spec.format, slot, build->index_desc,
-													build->tuple_bytes, &alive);
 
+		tuple = gpusort_index_row_tuple(build->spec.format, slot, build->index_desc,
+										free_place(build, tuple, kept), &alive);
 		equals_last = gpusort_index_check_tuple(check, tuple, alive);
 		MemoryContextSwitchTo(old_context);
 		MemoryContextReset(build->scan.row_context);
-		gpusort_btree_load_add(load, tuple, equals_last);
+		if (gpusort_btree_load_add(load, tuple, equals_last))
+			kept = tuple;
 		if (++rows % ROWS_OF_REPORT == 0)
 			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, rows);
 	}

@@ -41,9 +41,8 @@ struct GpuSortIndexCheck
 	const IndexInfo *info;
 	int			n_keys;
 	SortSupport keys;
-	IndexTuple	last;			/* copy of the tuple before, in last_bytes; NULL: there is none */
+	IndexTuple	last;			/* the tuple before; NULL: there is none */
 	bool		last_alive;		/* one of the tuples that equal the last one is alive */
-	char	   *last_bytes;
 };
 
 /* --- the order ------------------------------------------------------------ */
@@ -180,7 +179,6 @@ gpusort_index_check_begin(Relation heap, Relation index, const IndexInfo *info)
 	check->info = info;
 	check->n_keys = IndexRelationGetNumberOfKeyAttributes(index);
 	check->keys = palloc0(check->n_keys * sizeof(SortSupportData));
-	check->last_bytes = palloc(INDEX_SIZE_MASK + 1);
 	for (int i = 0; i < check->n_keys; i++)
 	{
 		SortSupport key = &check->keys[i];
@@ -269,7 +267,6 @@ gpusort_index_check_tuple(GpuSortIndexCheck *check, IndexTuple tuple, bool alive
 	if (must_differ && check->last_alive && (!has_null || check->info->ii_NullsNotDistinct))
 		raise_duplicate(check, check->last);
 	check->last_alive |= alive;
-	memcpy(check->last_bytes, tuple, IndexTupleSize(tuple));
-	check->last = (IndexTuple) check->last_bytes;
+	check->last = tuple;
 	return result == 0;
 }

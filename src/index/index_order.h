@@ -51,7 +51,8 @@ extern GpuSortIndexCheck *gpusort_index_check_begin(Relation heap, Relation inde
 
 /* The next tuple.  Raises PostgreSQL's error for a duplicate of a unique
  * index's, and an error for a tuple that is before the last one.  alive: it is
- * to be unique.  True: its keys equal those of the last one. */
+ * to be unique.  True: its keys equal those of the last one.  The tuple's bytes
+ * must stay until the next call. */
 extern bool gpusort_index_check_tuple(GpuSortIndexCheck *check, IndexTuple tuple, bool alive);
 
 #endif							/* GPUSORT_INDEX_ORDER_H */
