@@ -17,8 +17,9 @@
  *	  OUTPUT	the sorted rows can be read, from whichever of these has them
  *
  * A sort begins as an array.  When this has enough rows for the device, or
- * exceeds work_mem, its rows decide the encodings of the keys.  Then the rows
- * go to the device, or, if the device takes no sort now, to a native tuplesort.
+ * exceeds work_mem, its rows decide the encodings of the keys.  Then they stay
+ * if comparisons cost less, or go to the device.  They go to a native tuplesort
+ * if there is no room for them to stay, or the device takes no sort now.
  * This is decided before the first row is sent: a job opens when it has device
  * memory for some rows, and keeps that memory until it is closed.  The feed
  * nodes of a parallel plan have returned their rows so far.  They get the job
@@ -381,7 +382,6 @@ begin_next_stage(GpuSortTuplesort *sort)
 		begin_device(sort);
 }
 
-/* The rows go on in the order in which they came. */
 void
 gpusort_tuplesort_leave_array(GpuSortTuplesort *sort)
 {

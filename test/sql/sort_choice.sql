@@ -1,5 +1,5 @@
 -- Serial sorts by their first rows: rows that come in order stay in the backend, keys behind one that decides get no words, and
--- what costs more by words than by comparisons is PostgreSQL's own.
+-- what costs more by words than by comparisons stays too, or is PostgreSQL's own.
 \set ECHO all
 \pset format unaligned
 \pset tuples_only on
