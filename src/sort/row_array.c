@@ -33,10 +33,6 @@
 #define FIRST_BLOCK_BYTES	2048
 #define BLOCK_BYTES_MAX		((Size) 64 * 1024)
 
-/* Fewer rows may be in order by chance, or because they are a table's first
- * ones. */
-#define ROWS_TO_SEE_ORDER_IN	1000
-
 /* Bytes of each row beside the row itself.  Radix needs its entry twice. */
 #define BYTES_BESIDE_ROW	(2 * sizeof(GpuSortEntry) + sizeof(char *))
 
@@ -168,14 +164,12 @@ gpusort_row_array_bytes(const GpuSortRowArray *array)
 }
 
 bool
-gpusort_row_array_may_stay(GpuSortRowArray *array, double rows)
+gpusort_row_array_fits(const GpuSortRowArray *array, double rows, double bytes)
 {
 	/* of rows, and of blocks' unused ends */
-	double		bytes = array->bytes - array->room * BYTES_BESIDE_ROW;
+	double		row_bytes = array->bytes - array->room * BYTES_BESIDE_ROW;
 
-	return array->n >= ROWS_TO_SEE_ORDER_IN &&
-		(bytes / array->n + BYTES_BESIDE_ROW) * Max(rows, array->n) <= array->limit_bytes / 2 &&
-		gpusort_row_array_is_in_order(array, array->n);
+	return (row_bytes / array->n + BYTES_BESIDE_ROW) * Max(rows, array->n) <= bytes;
 }
 
 /* --- rows in -------------------------------------------------------------- */

@@ -50,10 +50,8 @@ extern uint64 gpusort_row_array_rows(const GpuSortRowArray *array);
 extern TupleTableSlot *gpusort_row_array_get(const GpuSortRowArray *array, uint64 number,
 											 TupleTableSlot *slot);
 
-/* May the array have the rest of this many rows too?  It may if its rows have
- * come in order, are enough to tell, and all would take half its room.  The
- * other half is for a tuplesort that they may go to. */
-extern bool gpusort_row_array_may_stay(GpuSortRowArray *array, double rows);
+/* Would this many rows, as long as those that it has, take no more bytes? */
+extern bool gpusort_row_array_fits(const GpuSortRowArray *array, double rows, double bytes);
 
 /* Returns the bytes that the array takes. */
 extern Size gpusort_row_array_bytes(const GpuSortRowArray *array);

@@ -277,13 +277,17 @@ gpusort_choose_encodings(GpuSortRowArray *array, TupleTableSlot *slot, const Gpu
 	*pays = true;
 	/* a setting, or distrust, may have taken a key's words since the plan was
 	 * made */
-	for (n_keys = 0; n_keys < spec->n_keys && want_words(&from, n_keys, &words[n_keys]); n_keys++)
+	for (n_keys = 0; n_keys < spec->n_keys; n_keys++)
+	{
+		if ((n_keys > 0 && gpusort_keys_decide(&from, n_keys, words)) ||
+			!want_words(&from, n_keys, &words[n_keys]))
+			break;
 		dictionaries[n_keys] = begin_dictionary(spec, n_keys, &words[n_keys]);
+	}
 	if (n_keys == 0)
 		return 0;
 	want_dictionaries(&from, n_keys, dictionaries, words);
 	(void) gpusort_share_words(words, n_keys, expected_rows, encodings);
-	n_keys = gpusort_keys_worth_words(&from, n_keys, words, encodings);
 	if (spec->workers < 0 && !gpusort_debug_force)
 		*pays = !gpusort_comparing_costs_less(&from, n_keys, words, encodings);
 	return n_keys;

@@ -4,8 +4,8 @@
  *	  that have come.
  *
  * In:  a sort's first rows, and the possible encodings of its keys.
- * Out: the number of keys that are worth their words; whether the whole sort is
- *	    worth the device.
+ * Out: whether keys decide, so that the next one is not worth its words;
+ *	    whether the whole sort is worth the device.
  *
  * Words cut from sort keys of ICU or the C library take as long as many
  * comparisons.  They are not worth that if the keys before them decide, if rows
@@ -30,9 +30,10 @@
 #include "sort/column_statistics.h"
 #include "sort/sort_method.h"
 
-/* Rows that are examined, to see whether keys decide, and how many rows tie. */
-#define ROWS_TO_DECIDE_BY	2000
-#define ROWS_TO_COST_BY		500
+/* Rows that are examined, to see whether they came in order, and how many
+ * tie. */
+#define ROWS_TO_SEE_ORDER_IN	2000
+#define ROWS_TO_COST_BY			500
 
 /* Keys decide if no more than this share of all rows ties in them. */
 #define SHARE_UNDECIDED_MAX	0.02
@@ -46,8 +47,12 @@
  * or its opposite. */
 #define CORRELATION_IN_ORDER 0.99
 
-/* The estimates are no better than this: comparisons must cost less by this
- * factor. */
+/* The rows of a larger array leave a processor's caches, and comparisons take
+ * longer. */
+#define CACHED_BYTES		(8 * 1024 * 1024)
+
+/* The estimates are no better than this: comparisons in a tuplesort must cost
+ * less by this factor. */
 #define MARGIN				1.1
 
 /* In nanoseconds.  bench/NOTES.md tells how they were measured. */
@@ -55,6 +60,8 @@
 #define NATIVE_ROW			150.0
 #define SPILLED_ROW			100.0	/* and in a file of it */
 #define SPILLED_BYTE		1.0
+#define ROW_FED				120.0	/* a row of the array that goes on to the device */
+#define JOB					500000.0	/* a device's sort of no rows */
 #define TIED_ROW			50.0	/* a row in a tie run */
 #define TIED_COMPARISON		30.0	/* beside the cost of a comparison */
 #define SHORT_COMPARISON	10.0	/* of two words or abbreviations */
@@ -69,6 +76,7 @@ typedef struct CollationCosts
 	double		comparison;
 	/* each byte that two strings have in common at their beginning */
 	double		comparison_byte;
+	double		copied_byte;	/* of each string, before it is compared */
 	bool		abbreviates;	/* by PostgreSQL's sort, to the first eight bytes of a sort key */
 } CollationCosts;
 
@@ -77,9 +85,11 @@ static const CollationCosts costs_of_kinds[] = {
 	[GPUSORT_COLLATION_BYTES] =
 		{.words = 30,.comparison = 30,.comparison_byte = 0.1,.abbreviates = true},
 	[GPUSORT_COLLATION_ICU] =
-		{.words = 200,.words_byte = 45,.comparison = 90,.comparison_byte = 1.5,.abbreviates = true},
+		{.words = 200,.words_byte = 45,.comparison = 90,.comparison_byte = 1.5,.copied_byte = 0.2,
+	.abbreviates = true},
 	[GPUSORT_COLLATION_LIBC] =
-		{.words = 150,.words_byte = 30,.comparison = 100,.comparison_byte = 28},
+		{.words = 450,.words_byte = 36,.comparison = 100,.comparison_byte = 28,
+	.copied_byte = 0.2},
 };
 
 /* An examined row: hashes of its words and of its keys' values. */
@@ -250,32 +260,22 @@ comparisons_in_tie_runs(const Share *share, double rows)
  * all rows.  If n would have to be too large for that, the planner's estimate
  * of distinct values must say that nearly no row ties.
  */
-static bool
-keys_decide(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
-			const GpuSortKeyEncoding *encodings)
+bool
+gpusort_keys_decide(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words)
 {
+	GpuSortKeyEncoding encodings[GPUSORT_WORDS_MAX];
 	double		rows = from->expected_rows;
 	double		enough = ceil(sqrt(rows / SHARE_UNDECIDED_MAX));
-	double		n = Min(gpusort_row_array_rows(from->array), Min(enough, ROWS_TO_DECIDE_BY));
+	double		n = Min(gpusort_row_array_rows(from->array), enough);
 	double		distinct = 0;
 
 	for (int i = 0; i < n_keys; i++)
 		distinct = Max(distinct, words[i].distinct);
-	if (n < 2 ||
+	if (n < 2 || costs_of_kinds[kind_of_key(from, n_keys)].words_byte <= 0 ||
 		(rows / (n * n) > SHARE_UNDECIDED_MAX && distinct < (1 - SHARE_UNDECIDED_MAX) * rows))
 		return false;
+	(void) gpusort_share_words(words, n_keys, rows, encodings);
 	return ties_by_words(from, n_keys, GPUSORT_WORDS_MAX, encodings, (int) n).all.pairs <= 0;
-}
-
-int
-gpusort_keys_worth_words(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
-						 const GpuSortKeyEncoding *encodings)
-{
-	for (int i = 1; i < n_keys; i++)
-		if (costs_of_kinds[kind_of_key(from, i)].words_byte > 0 && words[i].dictionary == NULL &&
-			keys_decide(from, i, words, encodings))
-			return i;
-	return n_keys;
 }
 
 /* --- words or comparisons ------------------------------------------------- */
@@ -300,12 +300,17 @@ cost_of_words(const GpuSortFirstRows *from, int key, const GpuSortWantedWords *w
 	return costs->words + costs->words_byte * (words->width > 0 ? Min(bytes, words->width) : bytes);
 }
 
+/* A sort compares any two values first, which have the prefix in common, and
+ * neighbours last. */
 static double
 cost_of_comparison(const GpuSortFirstRows *from, int key, const GpuSortWantedWords *words)
 {
 	const CollationCosts *costs = &costs_of_kinds[kind_of_key(from, key)];
+	const bytea *prefix = words[key].prefix;
+	double		alike = (words[key].alike + (prefix != NULL ? VARSIZE_ANY_EXHDR(prefix) : 0)) / 2;
 
-	return costs->comparison + costs->comparison_byte * words[key].alike;
+	return costs->comparison + costs->comparison_byte * alike +
+		costs->copied_byte * words[key].width;
 }
 
 /* Returns the share of all rows that is expected to come in order, if the first
@@ -316,7 +321,7 @@ share_in_order(const GpuSortFirstRows *from)
 {
 	double		rows = gpusort_row_array_rows(from->array);
 
-	if (!gpusort_row_array_is_in_order(from->array, ROWS_TO_DECIDE_BY))
+	if (!gpusort_row_array_is_in_order(from->array, ROWS_TO_SEE_ORDER_IN))
 		return 0;
 	if (from->among_all ||
 		fabs(gpusort_correlation(&from->spec->key_figures[0])) >= CORRELATION_IN_ORDER)
@@ -340,8 +345,8 @@ cost_of_first_key(const GpuSortFirstRows *from, const GpuSortWantedWords *words,
 		comparisons_in_tie_runs(&ties.all, from->expected_rows) * EQUAL_COMPARISON;
 }
 
-/* PostgreSQL compares further keys only for rows that tie in the keys
- * before. */
+/* Rows that are compared in the array go nowhere, but a sample is no array.
+ * Further keys are compared only for rows that tie in the keys before. */
 static double
 cost_of_native_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
 				   const GpuSortKeyEncoding *encodings)
@@ -350,7 +355,10 @@ cost_of_native_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWanted
 	double		bytes = from->spec->packed_bytes;
 	double		runs = Max(1, rows * bytes / (from->spec->work_mem * 1024.0));
 	double		in_order = share_in_order(from);
-	double		cost = NATIVE_ROW + (runs > 1 ? SPILLED_ROW + SPILLED_BYTE * bytes : 0);
+	bool		stays = !from->among_all &&
+		gpusort_row_array_fits(from->array, rows,
+							   Min(from->spec->work_mem * 1024.0, CACHED_BYTES));
+	double		cost = runs > 1 ? SPILLED_ROW + SPILLED_BYTE * bytes : 0;
 
 	cost += cost_of_first_key(from, words, encodings,
 							  in_order * (1 + log2(runs)) + (1 - in_order) * log2(Max(2, rows)));
@@ -361,14 +369,29 @@ cost_of_native_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWanted
 		cost += cost_of_comparison(from, i, words) *
 			(in_order * ties.all.rows + (1 - in_order) * comparisons_in_tie_runs(&ties.all, rows));
 	}
+	return stays ? cost : MARGIN * (NATIVE_ROW + cost);
+}
+
+/* A row costs its words, the check of an order that is not to be trusted, and a
+ * share of the job and of the rows that have come. */
+static double
+cost_of_fed_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
+				const GpuSortKeyEncoding *encodings)
+{
+	double		cost = (JOB + ROW_FED * gpusort_row_array_rows(from->array)) / from->expected_rows;
+
+	for (int i = 0; i < n_keys; i++)
+		cost += cost_of_words(from, i, &words[i], &encodings[i]);
+	if (kind_of_key(from, 0) == GPUSORT_COLLATION_LIBC &&
+		gpusort_libc_collations != GPUSORT_LIBC_COLLATIONS_TRUST)
+		cost += cost_of_comparison(from, 0, words);
 	return cost;
 }
 
-/* A row costs its words, the check of an order that is not to be trusted, and
- * the comparison of undecided rows. */
+/* Returns the cost of comparing undecided rows. */
 static double
-cost_of_device_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
-				   const GpuSortKeyEncoding *encodings)
+cost_of_ties(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
+			 const GpuSortKeyEncoding *encodings)
 {
 	Ties		ties = ties_by_words(from, n_keys, GPUSORT_WORDS_MAX, encodings, ROWS_TO_COST_BY);
 	double		cost = TIED_ROW * (ties.undecided.rows + ties.equal.rows) +
@@ -376,24 +399,23 @@ cost_of_device_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWanted
 	double		comparison = 0;
 
 	for (int i = 0; i < n_keys; i++)
-	{
-		cost += cost_of_words(from, i, &words[i], &encodings[i]);
 		if (kind_of_key(from, i) != GPUSORT_COLLATION_NONE)
 			comparison = Max(comparison, cost_of_comparison(from, i, words));
-	}
-	if (kind_of_key(from, 0) == GPUSORT_COLLATION_LIBC &&
-		gpusort_libc_collations != GPUSORT_LIBC_COLLATIONS_TRUST)
-		cost += cost_of_comparison(from, 0, words);
 	return cost + (TIED_COMPARISON + comparison) *
 		comparisons_in_tie_runs(&ties.undecided, from->expected_rows);
 }
 
+/* Ties are looked at last, since that takes a sort key for each examined
+ * row. */
 bool
 gpusort_comparing_costs_less(const GpuSortFirstRows *from, int n_keys,
 							 const GpuSortWantedWords *words, const GpuSortKeyEncoding *encodings)
 {
+	double		saved;
+
 	if (gpusort_row_array_rows(from->array) < ROWS_TO_COST_BY)
 		return false;
-	return MARGIN * cost_of_native_row(from, n_keys, words, encodings) <
-		cost_of_device_row(from, n_keys, words, encodings);
+	saved = cost_of_fed_row(from, n_keys, words, encodings) -
+		cost_of_native_row(from, n_keys, words, encodings);
+	return saved > 0 || saved + cost_of_ties(from, n_keys, words, encodings) > 0;
 }

@@ -23,16 +23,15 @@ typedef struct GpuSortFirstRows
 	double		expected_rows;	/* of the whole sort */
 } GpuSortFirstRows;
 
-/* Returns how many of the first n_keys keys are worth their words, by the words
- * that each of them wants; at least one. */
-extern int	gpusort_keys_worth_words(const GpuSortFirstRows *from, int n_keys,
-									 const GpuSortWantedWords *words,
-									 const GpuSortKeyEncoding *encodings);
+/* Do the first n_keys keys, by the words that each of them wants, decide so
+ * much that the next key is not worth its expensive words? */
+extern bool gpusort_keys_decide(const GpuSortFirstRows *from, int n_keys,
+								const GpuSortWantedWords *words);
 
 /*
- * Would PostgreSQL's own sort, in this process, take less time for all rows
- * than words of the first n_keys keys and the device?  The answer is an
- * estimate.
+ * Would comparisons in this process, in the array if all rows have room there,
+ * else in PostgreSQL's own sort, take less time than words of the first n_keys
+ * keys and the device?  The answer is an estimate.
  */
 extern bool gpusort_comparing_costs_less(const GpuSortFirstRows *from, int n_keys,
 										 const GpuSortWantedWords *words,

@@ -17,8 +17,9 @@
  *	  OUTPUT	the sorted rows can be read, from whichever of these has them
  *
  * A sort begins as an array.  When this has enough rows for the device, or
- * exceeds work_mem, its rows decide the encodings of the keys.  Then the rows
- * go to the device, or, if the device takes no sort now, to a native tuplesort.
+ * exceeds work_mem, its rows decide the encodings of the keys.  Then they stay
+ * if comparisons cost less, or go to the device.  They go to a native tuplesort
+ * if there is no room for them to stay, or the device takes no sort now.
  * This is decided before the first row is sent: a job opens when it has device
  * memory for some rows, and keeps that memory until it is closed.  The feed
  * nodes of a parallel plan have returned their rows so far.  They get the job
@@ -45,7 +46,8 @@
 #include "sort/spill.h"
 #include "sort/tuplesort.h"
 
-/* The array is checked again after this many more rows in order. */
+/* The array is checked again after this many more rows in order.  Fewer may be
+ * in order by chance, or because they are a table's first ones. */
 #define ROWS_BETWEEN_LOOKS		1000
 
 /* An estimate beyond this is no better than this. */
@@ -337,10 +339,10 @@ begin_array(GpuSortTuplesort *sort)
 }
 
 /*
- * Are there fewer rows than the device is worth?  Or do they come in order,
- * with at most rows more expected?  The kind of device is looked up only when
- * there are enough rows for any device, since a sort of few rows must take no
- * lock.
+ * Are there fewer rows than the device is worth?  Or do they come in order, and
+ * do this many fit half of work_mem?  The other half is for a tuplesort that
+ * they may go to.  The kind of device is looked up only when there are enough
+ * rows for any device, since a sort of few rows must take no lock.
  */
 static bool
 array_stays(GpuSortTuplesort *sort, double rows)
@@ -350,39 +352,54 @@ array_stays(GpuSortTuplesort *sort, double rows)
 	sort->array_rows_left = array_rows(sort, gpusort_min_rows_of(gpusort_server_state()->kind));
 	sort->array_rows_left -= Min(sort->array_rows_left, gpusort_row_array_rows(sort->array));
 	if (sort->array_rows_left == 0 && !gpusort_is_parallel(sort->spec) &&
-		gpusort_row_array_may_stay(sort->array, rows))
+		gpusort_row_array_rows(sort->array) >= ROWS_BETWEEN_LOOKS &&
+		gpusort_row_array_fits(sort->array, rows, sort->spec->work_mem * 512.0) &&
+		gpusort_row_array_is_in_order(sort->array, PG_UINT64_MAX))
 		sort->array_rows_left = ROWS_BETWEEN_LOOKS;
 	return sort->array_rows_left > 0;
 }
 
-/* The rows of the array go on to the device, in the order in which they
- * came. */
+/* Begins the stage that the array's rows go on to.  They stay in the array if
+ * comparisons cost less, until there are more rows than expected. */
+static void
+begin_next_stage(GpuSortTuplesort *sort)
+{
+	uint64		rows = gpusort_row_array_rows(sort->array);
+	GpuSortNativeReason reason;
+
+	/* the estimate was too low, and nobody knows by how much */
+	if (rows > sort->expected_rows)
+		sort->expected_rows = 2.0 * rows;
+	if (sort->slots.array_row == NULL)
+		gpusort_slots_make(&sort->slots, sort->spec->desc);
+	reason = sort->spec->may_use_device ? begin_packing(sort) : GPUSORT_NATIVE_NONE;
+	if (reason == GPUSORT_NATIVE_COST && sort->array_rows_left == 0 &&
+		gpusort_row_array_fits(sort->array, sort->expected_rows, sort->spec->work_mem * 1024.0))
+		sort->array_rows_left = (uint64) sort->expected_rows - rows + 1;
+	else if (reason != GPUSORT_NATIVE_NONE || !sort->spec->may_use_device)
+		begin_native(sort, reason);
+	else
+		begin_device(sort);
+}
+
 void
 gpusort_tuplesort_leave_array(GpuSortTuplesort *sort)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 	uint64		rows = gpusort_row_array_rows(sort->array);
 	TupleTableSlot *slot;
-	GpuSortNativeReason reason;
 
-	/* the estimate was too low, and nobody knows by how much */
-	if (rows > sort->expected_rows)
-		sort->expected_rows = 2.0 * rows;
-	gpusort_slots_make(&sort->slots, sort->spec->desc);
-	slot = sort->slots.array_row;
-	if (!sort->spec->may_use_device)
-		begin_native(sort, GPUSORT_NATIVE_NONE);
-	else if ((reason = begin_packing(sort)) != GPUSORT_NATIVE_NONE)
-		begin_native(sort, reason);
-	else
-		begin_device(sort);
+	begin_next_stage(sort);
 	MemoryContextSwitchTo(old_context);
-	for (uint64 i = 0; i < rows; i++)
+	slot = sort->slots.array_row;
+	for (uint64 i = 0; sort->stage != ARRAY && i < rows; i++)
 	{
 		gpusort_tuplesort_put(sort, gpusort_row_array_get(sort->array, i, slot));
 		CHECK_FOR_INTERRUPTS();
 	}
 	ExecClearTuple(slot);
+	if (sort->stage == ARRAY)
+		return;
 	ExecClearTuple(sort->spec->result);
 	gpusort_row_array_end(sort->array);
 	sort->array = NULL;

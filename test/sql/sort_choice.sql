@@ -1,5 +1,5 @@
 -- Serial sorts by their first rows: rows that come in order stay in the backend, keys behind one that decides get no words, and
--- what costs more by words than by comparisons is PostgreSQL's own.
+-- what costs more by words than by comparisons stays too, or is PostgreSQL's own.
 \set ECHO all
 \pset format unaligned
 \pset tuples_only on
@@ -34,10 +34,10 @@ select pg_temp.how('select one, id, md from inputs order by one, id desc');
 select pg_temp.how('select padded, id from inputs order by padded collate "C"');
 select pg_temp.how('select id, nothing from inputs order by nothing, id');
 select pg_temp.how('select id, md from (select * from inputs order by id) s order by case when id > 20 then id end nulls first');
--- but for one of the last rows, and of the first ones
+-- but for one of the last rows, which is no reason to send the others away, and of the first ones
 select pg_temp.how('select id, md from inputs order by case when id = 19990 then 3 else id end, md collate "C"');
 select pg_temp.how('select id, md from inputs order by case when id = 20 then 3 else id end, md collate "C"');
--- fewer rows may be in order by chance
+-- fewer rows may be in order by chance, unless ANALYZE has seen all in order
 set gpusort.min_rows = 900;
 select pg_temp.how('select id, md from inputs order by id');
 set gpusort.min_rows = 1000;

@@ -206,6 +206,26 @@ for my $table ('wide', 'wide_late')
 $node->append_conf('postgresql.conf', "gpusort.device_memory = 'auto'\n");
 forget_collations();
 
+# --- few rows are compared in the session, more go to the device, also if they are not expected
+$node->safe_psql('texts', q{
+	create table scant as select md5(i::text) as t, i as id from generate_series(1, 12000) i;
+	create table more as select md5(i::text) as t, i as id from generate_series(1, 90000) i;
+	create table unexpected as select md5(i::text) as t, i as id from generate_series(1, 90000) i;
+	analyze scant, more, unexpected;
+	update pg_class set reltuples = 11000 where relname = 'unexpected';});
+my $by_cost = 'set gpusort.debug_force = off; set gpusort.min_rows = 10000; set max_parallel_workers_per_gather = 0;';
+for my $table (qw(scant more unexpected))
+{
+	my $method = $table eq 'scant' ? 'in backend' : $device;
+
+	for my $order ($by_default, 'order by t desc', "$in_german desc")
+	{
+		like(plan_of("select t, id from $table $order", "$by_cost set work_mem = '64MB';"), qr/Sort Method: $method\n/, "$table $order: $method");
+		is(hash_of("select t, id from $table $order", "$by_cost set work_mem = '$_';"), hash_of("select t, id from $table $order", $native), "$table $order, $_: right")
+		  for '256kB', '64MB';
+	}
+}
+
 # --- dictionaries: ranks are strcoll's own; among values that are not known sort keys tell, and are checked
 $node->safe_psql('texts', qq{
 	create table ranked as select 'kind ' || i * 7919 % 7 as t, i as id from generate_series(1, $rows) i;
