@@ -30,9 +30,9 @@
 #include "compat.h"
 #include "executor/feed_node.h"
 #include "executor/page_drain.h"
+#include "keys/encoding_copy.h"
 #include "keys/key_types.h"
 #include "plan/plan_info.h"
-#include "sort/encoding_copy.h"
 #include "sort/feed.h"
 
 /* The leader's own node returns one row after this many. */

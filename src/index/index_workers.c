@@ -45,8 +45,8 @@
 #include "index/index_workers.h"
 #include "index/page_writer.h"
 #include "job/buffer_pool.h"
+#include "keys/encoding_copy.h"
 #include "keys/key_types.h"
-#include "sort/encoding_copy.h"
 #include "sort/feed.h"
 
 #define KEY_BUILD		UINT64CONST(1)

@@ -14,9 +14,9 @@
 #include "postgres.h"
 
 #include "keys/dictionary.h"
+#include "keys/encoding_copy.h"
 #include "keys/key_samples.h"
 #include "keys/key_types.h"
-#include "sort/encoding_copy.h"
 
 static Oid
 base_type_of_key(const GpuSortOrder *order, int i, TupleDesc desc)
