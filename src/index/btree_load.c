@@ -24,8 +24,9 @@
  * Equal tuples are merged into one with a list of heap TIDs before they go to a
  * leaf, if the index may do that (nbtdedup.c).
  *
- * Runs in the backend that builds the index.  All memory is in the load's own
- * context, except for pages, which are the writer's.
+ * Runs in the backend that builds the index, or in a worker of the build.  All
+ * memory is in the load's own context, except for pages, which are the
+ * writer's.
  */
 #include "postgres.h"
 
@@ -63,6 +64,7 @@ struct GpuSortBtreeLoad
 	BlockNumber next_block;
 	Level	   *leaves;			/* NULL: there is no tuple */
 	BTDedupState equal;			/* tuples that may be merged; NULL: none may */
+	IndexTuple	first_equal;	/* room for the first one of those */
 	MemoryContext context;
 };
 
@@ -305,27 +307,26 @@ add_equal(GpuSortBtreeLoad *load)
 }
 
 /* Tuples may be merged only where equal keys have equal bytes, so the order's
- * comparison decides.  True: the tuple is the first of those that wait. */
-static bool
+ * comparison decides. */
+static void
 add_or_join(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last)
 {
 	if (load->equal == NULL)
 	{
 		add_tuple(load, load->leaves, tuple, 0);
-		return false;
+		return;
 	}
 	if (equals_last && _bt_dedup_save_htid(load->equal, tuple))
-		return false;
+		return;
 	if (load->equal->base != NULL)
 		add_equal(load);
 	_bt_dedup_start_pending(load->equal, tuple, InvalidOffsetNumber);
-	return true;
 }
 
 /* --- interface ------------------------------------------------------------ */
 
 GpuSortBtreeLoad *
-gpusort_btree_load_begin(Relation heap, Relation index, bool unique, shm_mq_handle *worker)
+gpusort_btree_load_begin(Relation heap, Relation index, bool unique)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpusort btree load",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -338,25 +339,35 @@ gpusort_btree_load_begin(Relation heap, Relation index, bool unique, shm_mq_hand
 	load->key = _bt_mkscankey(index, NULL);
 	/* there is no metapage yet that would tell */
 	load->key->allequalimage = _bt_allequalimage(index, true);
-	load->writer = gpusort_page_writer_begin(index, worker);
+	load->writer = gpusort_page_writer_begin(index);
 	load->next_block = BTREE_METAPAGE + 1;
 	if (load->key->allequalimage && !unique && BTGetDeduplicateItems(index))
+	{
 		load->equal = make_list_of_equal();
+		load->first_equal = palloc(INDEX_SIZE_MASK + 1);
+	}
 	MemoryContextSwitchTo(old_context);
 	return load;
 }
 
-bool
+void
 gpusort_btree_load_add(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(load->context);
-	bool		refers;
 
 	if (load->leaves == NULL)
 		load->leaves = make_level(load, 0);
-	refers = add_or_join(load, tuple, equals_last);
+	add_or_join(load, tuple, equals_last);
 	MemoryContextSwitchTo(old_context);
-	return refers;
+}
+
+void
+gpusort_btree_load_keep(GpuSortBtreeLoad *load)
+{
+	if (load->equal == NULL || load->equal->base == NULL || load->equal->base == load->first_equal)
+		return;
+	memcpy(load->first_equal, load->equal->base, IndexTupleSize(load->equal->base));
+	load->equal->base = load->first_equal;
 }
 
 /* The metapage is written last, though it is the first block. */

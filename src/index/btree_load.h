@@ -8,23 +8,21 @@
 #include "postgres.h"
 
 #include "access/itup.h"
-#include "storage/shm_mq.h"
 #include "utils/rel.h"
 
 typedef struct GpuSortBtreeLoad GpuSortBtreeLoad;
 
 /* Begins to fill an index that has no pages.  unique: equal tuples are not to
- * be merged.  worker: writes the pages (page_writer.h), if it is not NULL.
- * Memory: a child of the current context. */
-extern GpuSortBtreeLoad *gpusort_btree_load_begin(Relation heap, Relation index, bool unique,
-												  shm_mq_handle *worker);
+ * be merged.  Memory: a child of the current context. */
+extern GpuSortBtreeLoad *gpusort_btree_load_begin(Relation heap, Relation index, bool unique);
 
-/*
- * Adds a tuple, which is not before those added so far.  equals_last: its keys
- * equal those of the tuple added last.  True: the load refers to its bytes
- * until another call returns true; else they are copied.
- */
-extern bool gpusort_btree_load_add(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last);
+/* Adds a tuple, which is not before those added so far.  equals_last: its keys
+ * equal those of the tuple added last.  Its bytes must stay until
+ * gpusort_btree_load_keep. */
+extern void gpusort_btree_load_add(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last);
+
+/* Copies what the load still needs of the tuples that were added. */
+extern void gpusort_btree_load_keep(GpuSortBtreeLoad *load);
 
 /* Writes the pages that are left, and the metapage, and frees everything. */
 extern void gpusort_btree_load_end(GpuSortBtreeLoad *load);

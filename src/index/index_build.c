@@ -11,9 +11,10 @@
  *	  -> check (index_order.c) -> pages (btree_load.c)
  *
  * Parallel workers may scan the table too and feed the sort's job
- * (index_workers.c).  This process alone fills the pages; if there are workers,
- * one of them writes these.  Equal keys come by heap TID, ascending, as in any
- * btree, so it does not matter which process has fed a row.
+ * (index_workers.c).  This process alone reads and checks the sorted rows.  If
+ * there are workers, one of them fills the pages meanwhile (load_batches.c).
+ * Equal keys come by heap TID, ascending, as in any btree, so it does not
+ * matter which process has fed a row.
  *
  * Runs in the backend that builds the index.  All memory is in a context of the
  * build, whose sort may take maintenance_work_mem.
@@ -30,12 +31,12 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
-#include "index/btree_load.h"
 #include "index/index_build.h"
 #include "index/index_order.h"
 #include "index/index_row.h"
 #include "index/index_scan.h"
 #include "index/index_workers.h"
+#include "index/load_batches.h"
 #include "settings.h"
 #include "job/clock.h"
 #include "job/server_state.h"
@@ -86,9 +87,6 @@ typedef struct IndexBuild
 	GpuSortTuplesort *sort;
 	GpuSortIndexScan scan;		/* this process's */
 	GpuSortIndexWorkers *workers;	/* NULL: the build is serial */
-	/* places for sorted index tuples: the one that is made, the one before, and
-	 * the one that the load refers to */
-	char	   *tuples[3];
 	double		rows;			/* of all processes */
 } IndexBuild;
 
@@ -314,47 +312,29 @@ report_sorting(const IndexBuild *build)
 	pgstat_progress_update_multi_param(lengthof(parameters), parameters, values);
 }
 
-/* Returns a place for a tuple that is none of two others. */
-static char *
-free_place(const IndexBuild *build, IndexTuple last, IndexTuple kept)
-{
-	int			i = 0;
-
-	while (build->tuples[i] == (char *) last || build->tuples[i] == (char *) kept)
-		i++;
-	return build->tuples[i];
-}
-
 /* Loads the sorted rows, each after its check. */
 static void
 load_rows(IndexBuild *build, GpuSortOutput *output)
 {
 	GpuSortIndexCheck *check = gpusort_index_check_begin(build->heap, build->index, build->info);
-	shm_mq_handle *writer = build->workers != NULL ?
-		gpusort_index_workers_writer(build->workers) : NULL;
-	GpuSortBtreeLoad *load = gpusort_btree_load_begin(build->heap, build->index,
-													  build->info->ii_Unique, writer);
+	shm_mq_handle *loader = build->workers != NULL ?
+		gpusort_index_workers_loader(build->workers) : NULL;
+	GpuSortLoadBatches *batches = gpusort_load_batches_begin(build->heap, build->index,
+															 build->info->ii_Unique, loader);
 	TupleTableSlot *slot;
-	IndexTuple	tuple = NULL;
-	IndexTuple	kept = NULL;
 	int64		rows = 0;
 
-	for (int i = 0; i < lengthof(build->tuples); i++)
-		build->tuples[i] = palloc(INDEX_SIZE_MASK + 1);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_LEAF_LOAD);
 	while (slot = output->methods->next(output, true), !TupIsNull(slot))
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(build->scan.row_context);
 		bool		alive;
-		bool		equals_last;
+		IndexTuple	tuple = gpusort_index_row_tuple(build->spec.format, slot, build->index_desc,
+													gpusort_load_batches_place(batches), &alive);
 
-		tuple = gpusort_index_row_tuple(build->spec.format, slot, build->index_desc,
-										free_place(build, tuple, kept), &alive);
-		equals_last = gpusort_index_check_tuple(check, tuple, alive);
+		gpusort_load_batches_add(batches, gpusort_index_check_tuple(check, tuple, alive));
 		MemoryContextSwitchTo(old_context);
 		MemoryContextReset(build->scan.row_context);
-		if (gpusort_btree_load_add(load, tuple, equals_last))
-			kept = tuple;
 		if (++rows % ROWS_OF_REPORT == 0)
 			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, rows);
 	}
@@ -366,7 +346,7 @@ load_rows(IndexBuild *build, GpuSortOutput *output)
 						INT64_FORMAT,
 						(int64) build->rows, RelationGetRelationName(build->index), rows),
 				 errhint("Run \"SET gpusort.index_builds = off\" to let PostgreSQL build the index.")));
-	gpusort_btree_load_end(load);
+	gpusort_load_batches_end(batches);
 	if (build->workers != NULL)
 		gpusort_index_workers_end(build->workers);
 }

@@ -1,11 +1,11 @@
 /*
  * index_workers.c
  *	  Parallel workers of an index build, which scan the table and feed the
- *	  sort's job; one of them then writes the index's pages.
+ *	  sort's job; one of them then loads the index.
  *
  * In:  the number of workers that the planner has granted; the job of the
- *	    leader's sort and the encodings of its keys; pages of the index.
- * Out: rows in the job, and counts; the index's file.
+ *	    leader's sort and the encodings of its keys; sorted index tuples.
+ * Out: rows in the job, and counts; the index.
  *
  * The leader and the workers share a scan of the table, as in nbtree's own
  * parallel build (nbtsort.c), whose snapshot, lock modes and instrumentation
@@ -14,8 +14,8 @@
  * partial index, whose rows may be few or late, it starts them before its scan.
  * If there is no job, the leader scans the whole table, and no worker runs.
  *
- * When all rows are fed, all workers end but the first, which writes the pages
- * that the leader fills from the sorted rows (page_writer.h).
+ * When all rows are fed, all workers end but the first, which loads the index
+ * tuples that the leader makes of the sorted rows and checks (load_batches.h).
  *
  * No row comes back from a worker.  A worker that finds the job full waits
  * until the leader spills a run.  The leader finds it full when it puts a row,
@@ -44,7 +44,7 @@
 #include "compat.h"
 #include "index/index_order.h"
 #include "index/index_workers.h"
-#include "index/page_writer.h"
+#include "index/load_batches.h"
 #include "job/buffer_pool.h"
 #include "keys/encoding_copy.h"
 #include "keys/key_types.h"
@@ -54,11 +54,11 @@
 #define KEY_SCAN		UINT64CONST(2)
 #define KEY_ENCODINGS	UINT64CONST(3)
 #define KEY_FIGURES		UINT64CONST(4)
-#define KEY_PAGES		UINT64CONST(5)
+#define KEY_TUPLES		UINT64CONST(5)
 #define KEY_QUERY		UINT64CONST(6)	/* missing if there is no query text */
 
-/* The worker that writes pages. */
-#define WRITER			0
+/* The worker that loads the index. */
+#define LOADER			0
 
 /* The build, for the workers. */
 typedef struct SharedBuild
@@ -66,6 +66,7 @@ typedef struct SharedBuild
 	Oid			heap;
 	Oid			index;
 	bool		concurrent;
+	bool		unique;
 	int64		query_id;
 	int			row_width;
 	GpuSortJobId job;
@@ -94,7 +95,7 @@ struct GpuSortIndexWorkers
 	char	   *encodings;
 	Size		encodings_bytes;	/* room for them */
 	WorkerFigures *figures;		/* one for each worker */
-	shm_mq	   *pages;			/* for the worker that writes them */
+	shm_mq	   *tuples;			/* for the worker that loads them */
 };
 
 extern PGDLLEXPORT void gpusort_index_worker_main(dsm_segment *segment, shm_toc *toc);
@@ -151,15 +152,15 @@ feed_part(Relation heap, Relation index, shm_toc *toc, const SharedBuild *build,
 	gpusort_feed_finish(feed);
 }
 
-/* Writes the index's pages, which the leader begins to send when all rows are
+/* Loads the index tuples, which the leader begins to send when all rows are
  * fed. */
 static void
-write_pages(Relation index, dsm_segment *segment, shm_toc *toc)
+load_tuples(Relation heap, Relation index, bool unique, dsm_segment *segment, shm_toc *toc)
 {
-	shm_mq	   *pages = shm_toc_lookup(toc, KEY_PAGES, false);
+	shm_mq	   *tuples = shm_toc_lookup(toc, KEY_TUPLES, false);
 
-	shm_mq_set_receiver(pages, MyProc);
-	gpusort_page_writer_serve(index, shm_mq_attach(pages, segment, NULL));
+	shm_mq_set_receiver(tuples, MyProc);
+	gpusort_load_batches_serve(heap, index, unique, shm_mq_attach(tuples, segment, NULL));
 }
 
 /* The locks are those that the leader has. */
@@ -181,8 +182,8 @@ gpusort_index_worker_main(dsm_segment *segment, shm_toc *toc)
 	index = index_open(build->index, index_lock);
 	InstrStartParallelQuery();
 	feed_part(heap, index, toc, build, figures);
-	if (ParallelWorkerNumber == WRITER)
-		write_pages(index, segment, toc);
+	if (ParallelWorkerNumber == LOADER)
+		load_tuples(heap, index, build->unique, segment, toc);
 	InstrEndParallelQuery(&figures->buffers, &figures->wal);
 	index_close(index, index_lock);
 	table_close(heap, heap_lock);
@@ -216,7 +217,7 @@ estimate_segment(GpuSortIndexWorkers *workers)
 	shm_toc_estimate_chunk(estimator, workers->encodings_bytes);
 	shm_toc_estimate_chunk(estimator,
 						   mul_size(workers->context->nworkers, sizeof(WorkerFigures)));
-	shm_toc_estimate_chunk(estimator, GPUSORT_PAGE_QUEUE_BYTES);
+	shm_toc_estimate_chunk(estimator, GPUSORT_LOAD_QUEUE_BYTES);
 	shm_toc_estimate_keys(estimator, 5);
 	if (debug_query_string != NULL)
 	{
@@ -246,6 +247,7 @@ fill_segment(GpuSortIndexWorkers *workers, int row_width)
 	build->heap = RelationGetRelid(scan->heap);
 	build->index = RelationGetRelid(scan->index);
 	build->concurrent = scan->info->ii_Concurrent;
+	build->unique = scan->info->ii_Unique;
 	build->query_id = pgstat_get_my_query_id();
 	build->row_width = row_width;
 	workers->build = build;
@@ -255,9 +257,9 @@ fill_segment(GpuSortIndexWorkers *workers, int row_width)
 	workers->encodings = allocate(workers, KEY_ENCODINGS, workers->encodings_bytes);
 	workers->figures = allocate(workers, KEY_FIGURES,
 								mul_size(workers->context->nworkers, sizeof(WorkerFigures)));
-	workers->pages = shm_mq_create(allocate(workers, KEY_PAGES, GPUSORT_PAGE_QUEUE_BYTES),
-								   GPUSORT_PAGE_QUEUE_BYTES);
-	shm_mq_set_sender(workers->pages, MyProc);
+	workers->tuples = shm_mq_create(allocate(workers, KEY_TUPLES, GPUSORT_LOAD_QUEUE_BYTES),
+								   GPUSORT_LOAD_QUEUE_BYTES);
+	shm_mq_set_sender(workers->tuples, MyProc);
 	if (debug_query_string != NULL)
 		strcpy(allocate(workers, KEY_QUERY, strlen(debug_query_string) + 1), debug_query_string);
 }
@@ -359,13 +361,13 @@ gpusort_index_workers_wait(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
 }
 
 shm_mq_handle *
-gpusort_index_workers_writer(const GpuSortIndexWorkers *workers)
+gpusort_index_workers_loader(const GpuSortIndexWorkers *workers)
 {
 	const ParallelContext *context = workers->context;
 
-	if (context->nworkers_launched <= WRITER)
+	if (context->nworkers_launched <= LOADER)
 		return NULL;
-	return shm_mq_attach(workers->pages, context->seg, context->worker[WRITER].bgwhandle);
+	return shm_mq_attach(workers->tuples, context->seg, context->worker[LOADER].bgwhandle);
 }
 
 void

@@ -1,7 +1,7 @@
 /*
  * index_workers.h
  *	  Parallel workers of an index build, which scan the table and feed the
- *	  sort's job; one of them then writes the index's pages.
+ *	  sort's job; one of them then loads the index.
  *
  * Life: begin; the leader runs its own part of the shared scan and starts the
  * workers when its sort has a job; wait; end.  The session is in parallel mode
@@ -40,9 +40,9 @@ extern void gpusort_index_workers_start(GpuSortIndexWorkers *workers,
 extern void gpusort_index_workers_wait(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
 									   double *heap_tuples, double *rows);
 
-/* Returns the queue of the worker that writes pages now; NULL: no worker
+/* Returns the queue of the worker that loads the index now; NULL: no worker
  * runs. */
-extern shm_mq_handle *gpusort_index_workers_writer(const GpuSortIndexWorkers *workers);
+extern shm_mq_handle *gpusort_index_workers_loader(const GpuSortIndexWorkers *workers);
 
 /* Waits until the workers have ended. */
 extern void gpusort_index_workers_end(GpuSortIndexWorkers *workers);

@@ -10,63 +10,45 @@
  * From 17 on PostgreSQL has this as bulk_write.h.  Earlier, a page goes to the
  * relation's file at once; pages of zeros stand for blocks that come later.
  *
- * A parallel worker may do all this while the backend fills more pages.  These
- * then go through a queue (shm_mq.h), each behind its block number.
- *
- * Runs in the backend that builds the relation, which nobody else reads yet,
- * and in such a worker.
+ * Runs in the backend that builds the relation, which nobody else reads yet.
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-
 #include "compat.h"
 #include "index/page_writer.h"
-
-static Page
-alloc_page(MemoryContext context)
-{
-	MemoryContext old_context = MemoryContextSwitchTo(context);
-	Page		page = compat_alloc_page();
-
-	MemoryContextSwitchTo(old_context);
-	return page;
-}
-
-/* --- the file ------------------------------------------------------------- */
 
 #if COMPAT_HAS_BULK_WRITE
 
 #include "storage/bulk_write.h"
 
-typedef struct FileWriter
+struct GpuSortPageWriter
 {
 	BulkWriteState *state;
-} FileWriter;
+};
 
-static FileWriter *
-file_begin(Relation relation)
+GpuSortPageWriter *
+gpusort_page_writer_begin(Relation relation)
 {
-	FileWriter *writer = palloc(sizeof(FileWriter));
+	GpuSortPageWriter *writer = palloc(sizeof(GpuSortPageWriter));
 
 	writer->state = smgr_bulk_start_rel(relation, MAIN_FORKNUM);
 	return writer;
 }
 
-static Page
-file_page(FileWriter *writer)
+Page
+gpusort_page_writer_page(GpuSortPageWriter *writer)
 {
 	return (Page) smgr_bulk_get_buf(writer->state);
 }
 
-static void
-file_write(FileWriter *writer, BlockNumber block, Page page)
+void
+gpusort_page_writer_write(GpuSortPageWriter *writer, BlockNumber block, Page page)
 {
 	smgr_bulk_write(writer->state, block, (BulkWriteBuffer) page, true);
 }
 
-static void
-file_end(FileWriter *writer)
+void
+gpusort_page_writer_end(GpuSortPageWriter *writer)
 {
 	smgr_bulk_finish(writer->state);
 	pfree(writer);
@@ -77,19 +59,19 @@ file_end(FileWriter *writer)
 #include "access/xloginsert.h"
 #include "storage/smgr.h"
 
-typedef struct FileWriter
+struct GpuSortPageWriter
 {
 	Relation	relation;
 	bool		has_wal;
 	BlockNumber blocks;			/* of the file so far */
 	Page		zeros;
 	MemoryContext context;
-} FileWriter;
+};
 
-static FileWriter *
-file_begin(Relation relation)
+GpuSortPageWriter *
+gpusort_page_writer_begin(Relation relation)
 {
-	FileWriter *writer = palloc0(sizeof(FileWriter));
+	GpuSortPageWriter *writer = palloc0(sizeof(GpuSortPageWriter));
 
 	writer->relation = relation;
 	writer->has_wal = RelationNeedsWAL(relation);
@@ -99,23 +81,27 @@ file_begin(Relation relation)
 	return writer;
 }
 
-static Page
-file_page(FileWriter *writer)
+Page
+gpusort_page_writer_page(GpuSortPageWriter *writer)
 {
-	return alloc_page(writer->context);
+	MemoryContext old_context = MemoryContextSwitchTo(writer->context);
+	Page		page = compat_alloc_page();
+
+	MemoryContextSwitchTo(old_context);
+	return page;
 }
 
 /* The file is not extended through the checkpointer, which would not know of it
- * in time (file_end). */
+ * in time (gpusort_page_writer_end). */
 static void
-extend(FileWriter *writer, Page page)
+extend(GpuSortPageWriter *writer, Page page)
 {
 	smgrextend(RelationGetSmgr(writer->relation), MAIN_FORKNUM, writer->blocks++, (char *) page,
 			   true);
 }
 
-static void
-file_write(FileWriter *writer, BlockNumber block, Page page)
+void
+gpusort_page_writer_write(GpuSortPageWriter *writer, BlockNumber block, Page page)
 {
 	if (writer->has_wal)
 		log_newpage(&compat_locator(writer->relation), MAIN_FORKNUM, block, page, true);
@@ -136,8 +122,8 @@ file_write(FileWriter *writer, BlockNumber block, Page page)
  * relation's, which must survive a clean shutdown: its checkpoint would not
  * know of the pages either.
  */
-static void
-file_end(FileWriter *writer)
+void
+gpusort_page_writer_end(GpuSortPageWriter *writer)
 {
 	if (writer->has_wal ||
 		writer->relation->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED)
@@ -147,106 +133,3 @@ file_end(FileWriter *writer)
 }
 
 #endif
-
-/* --- the queue ------------------------------------------------------------ */
-
-/* A page follows, unless the block is invalid, which ends the pages. */
-typedef struct PageHead
-{
-	BlockNumber block;
-	uint32		unused;			/* the page is aligned */
-} PageHead;
-
-/* If the worker has gone, its error has come before. */
-static void
-send_page(shm_mq_handle *queue, BlockNumber block, Page page)
-{
-	PageHead	head = {.block = block};
-	shm_mq_iovec parts[2] = {
-		{.data = (const char *) &head,.len = sizeof(head)},
-		{.data = (const char *) page,.len = BLCKSZ}
-	};
-
-	if (shm_mq_sendv(queue, parts, page != NULL ? 2 : 1, false, page == NULL) == SHM_MQ_SUCCESS)
-		return;
-	CHECK_FOR_INTERRUPTS();
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("lost connection to the parallel worker that writes the index"),
-			 errhint("More details may be available in the server log.")));
-}
-
-void
-gpusort_page_writer_serve(Relation relation, shm_mq_handle *queue)
-{
-	FileWriter *file = NULL;
-	Size		bytes;
-	void	   *message;
-
-	while (shm_mq_receive(queue, &bytes, &message, false) == SHM_MQ_SUCCESS)
-	{
-		const PageHead *head = message;
-		Page		page;
-
-		CHECK_FOR_INTERRUPTS();
-		if (file == NULL)
-			file = file_begin(relation);
-		if (head->block == InvalidBlockNumber)
-		{
-			file_end(file);
-			return;
-		}
-		page = file_page(file);
-		memcpy(page, head + 1, BLCKSZ);
-		file_write(file, head->block, page);
-	}
-}
-
-/* --- interface ------------------------------------------------------------ */
-
-struct GpuSortPageWriter
-{
-	FileWriter *file;			/* NULL: a worker has it */
-	shm_mq_handle *worker;
-	MemoryContext context;		/* for pages on their way to the worker */
-};
-
-GpuSortPageWriter *
-gpusort_page_writer_begin(Relation relation, shm_mq_handle *worker)
-{
-	GpuSortPageWriter *writer = palloc0(sizeof(GpuSortPageWriter));
-
-	writer->worker = worker;
-	writer->context = CurrentMemoryContext;
-	if (worker == NULL)
-		writer->file = file_begin(relation);
-	return writer;
-}
-
-Page
-gpusort_page_writer_page(GpuSortPageWriter *writer)
-{
-	return writer->worker == NULL ? file_page(writer->file) : alloc_page(writer->context);
-}
-
-void
-gpusort_page_writer_write(GpuSortPageWriter *writer, BlockNumber block, Page page)
-{
-	if (writer->worker == NULL)
-		file_write(writer->file, block, page);
-	else
-	{
-		send_page(writer->worker, block, page);
-		pfree(page);
-	}
-}
-
-void
-gpusort_page_writer_end(GpuSortPageWriter *writer)
-{
-	if (writer->worker == NULL)
-		file_end(writer->file);
-	else
-		send_page(writer->worker, InvalidBlockNumber, NULL);
-	pfree(writer);
-}

@@ -1,7 +1,7 @@
 /*
  * page_writer.h
  *	  Writes the pages of a new relation beside the shared buffers, with their
- *	  WAL; or has a worker do so.
+ *	  WAL.
  */
 #ifndef GPUSORT_PAGE_WRITER_H
 #define GPUSORT_PAGE_WRITER_H
@@ -10,17 +10,13 @@
 
 #include "storage/block.h"
 #include "storage/bufpage.h"
-#include "storage/shm_mq.h"
 #include "utils/rel.h"
 
 typedef struct GpuSortPageWriter GpuSortPageWriter;
 
-/*
- * Begins to write an empty relation's main fork; or, with the queue of a worker
- * that runs gpusort_page_writer_serve, to send it the pages.  Memory: the
- * current context.
- */
-extern GpuSortPageWriter *gpusort_page_writer_begin(Relation relation, shm_mq_handle *worker);
+/* Begins to write an empty relation's main fork.  Memory: the current
+ * context. */
+extern GpuSortPageWriter *gpusort_page_writer_begin(Relation relation);
 
 /* Returns memory for a page. */
 extern Page gpusort_page_writer_page(GpuSortPageWriter *writer);
@@ -32,13 +28,5 @@ extern void gpusort_page_writer_write(GpuSortPageWriter *writer, BlockNumber blo
 /* Ends the writing.  The pages are as durable as those of any relation that is
  * WAL-logged, or is not. */
 extern void gpusort_page_writer_end(GpuSortPageWriter *writer);
-
-/* The bytes of a queue of pages: enough for both processes to work for a
- * while. */
-#define GPUSORT_PAGE_QUEUE_BYTES	(64 * BLCKSZ)
-
-/* In a worker: writes the pages that come, until the sender has ended or has
- * gone. */
-extern void gpusort_page_writer_serve(Relation relation, shm_mq_handle *queue);
 
 #endif							/* GPUSORT_PAGE_WRITER_H */

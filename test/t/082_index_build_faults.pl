@@ -193,20 +193,20 @@ for my $workers (0, 1)
 	$limited->query("set max_parallel_workers = $workers; set gpusort.index_builds = on; create index ix on t (tenth, id) include (filler, filler)");
 	limit_files($postmaster, 'unlimited');
 	like($limited->error, qr/ERROR: .*could not extend file .*: File too large/, "a file that cannot grow, $workers workers");
-	like($limited->error, $workers ? qr/CONTEXT:  parallel worker/ : qr/^(?!.*parallel worker)/s, 'the writer says so');
+	like($limited->error, $workers ? qr/CONTEXT:  parallel worker/ : qr/^(?!.*parallel worker)/s, 'who loads says so');
 	$limited->close;
 	not_there($node, 'load', "a file that cannot grow, $workers workers");
 }
 
-# --- the worker that writes the pages ends
+# --- the worker that loads the index ends
 
-my ($unwritten) = build_until($node, 'load');
-is($node->safe_psql('postgres', "select count(pg_terminate_backend(pid)) from pg_stat_activity where leader_pid = $unwritten->{pid}"), '1', 'one worker writes');
+my ($unloaded) = build_until($node, 'load');
+is($node->safe_psql('postgres', "select count(pg_terminate_backend(pid)) from pg_stat_activity where leader_pid = $unloaded->{pid}"), '1', 'one worker loads');
 let_go($node, 'load');
-$unwritten->finish;
-like($unwritten->error, qr/terminating .* due to administrator command/, 'the build ends with it');
-$unwritten->close;
-not_there($node, 'load', 'an ended writer');
+$unloaded->finish;
+like($unloaded->error, qr/terminating .* due to administrator command/, 'the build ends with it');
+$unloaded->close;
+not_there($node, 'load', 'an ended loader');
 
 # in a transaction that goes on
 $node->safe_psql('postgres', qq{
