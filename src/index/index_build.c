@@ -288,8 +288,9 @@ feed_table(IndexBuild *build)
 	}
 	heap_tuples = gpusort_index_scan_run(&build->scan, put_row, build, shared_scan, true);
 	build->rows = build->scan.rows;
-	if (build->workers != NULL)
-		gpusort_index_workers_wait(build->workers, build->sort, &heap_tuples, &build->rows);
+	if (build->workers != NULL &&
+		!gpusort_index_workers_wait(build->workers, build->sort, &heap_tuples, &build->rows))
+		build->workers = NULL;
 	return heap_tuples;
 }
 
@@ -332,6 +333,7 @@ load_rows(IndexBuild *build, GpuSortOutput *output)
 		IndexTuple	tuple = gpusort_index_row_tuple(build->spec.format, slot, build->index_desc,
 													gpusort_load_batches_place(batches), &alive);
 
+		CHECK_FOR_INTERRUPTS();
 		gpusort_load_batches_add(batches, gpusort_index_check_tuple(check, tuple, alive));
 		MemoryContextSwitchTo(old_context);
 		MemoryContextReset(build->scan.row_context);

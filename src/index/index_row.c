@@ -5,7 +5,8 @@
  * In:  index tuples of a table's rows; the sorted rows.
  * Out: rows for the sort; index tuples for the index.
  *
- * Runs in the backend that builds the index.  Memory is the caller's.
+ * Runs in the backend that builds the index, and in its workers.  Memory is the
+ * caller's.
  */
 #include "postgres.h"
 
@@ -118,7 +119,7 @@ copy_minimal_tuple(MinimalTuple row, TupleDesc index_desc, IndexTuple tuple)
 
 static int64
 copy_narrow_row(const GpuSortRowFormat *format, TupleTableSlot *row, TupleDesc index_desc,
-			  IndexTuple tuple)
+				IndexTuple tuple)
 {
 	Size		bytes = MAXALIGN(format->data_bytes);
 	int64		tid = DatumGetInt64(row->tts_values[0]);

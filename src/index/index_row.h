@@ -5,8 +5,8 @@
  * A row's first column is its heap TID as an int8, which sorts as TIDs do; its
  * lowest bit tells that the heap tuple is dead.  The index's columns follow.
  * They lie behind the int8, in a minimal tuple or a narrow row (row_format.h),
- * as they lie behind the header of an index tuple.  So either form is copied
- * from the other.
+ * as they lie behind the header of an index tuple.  So columns are copied as
+ * they are, but for a narrow row with NULLs.
  */
 #ifndef GPUSORT_INDEX_ROW_H
 #define GPUSORT_INDEX_ROW_H

@@ -19,11 +19,12 @@
  *
  * No row comes back from a worker.  A worker that finds the job full waits
  * until the leader spills a run.  The leader finds it full when it puts a row,
- * or when it waits for the workers' end.
+ * or when it waits for the workers' last rows.
  *
  * Runs in the backend that builds the index and in the workers.  A worker alone
- * writes its figures in the DSM segment, and the leader reads them after the
- * worker's end.
+ * writes its figures in the DSM segment.  The leader reads the counts of rows
+ * after the worker's feed has ended, which takes the job's lock, and the usage
+ * after the worker's end.
  */
 #include "postgres.h"
 
@@ -258,7 +259,7 @@ fill_segment(GpuSortIndexWorkers *workers, int row_width)
 	workers->figures = allocate(workers, KEY_FIGURES,
 								mul_size(workers->context->nworkers, sizeof(WorkerFigures)));
 	workers->tuples = shm_mq_create(allocate(workers, KEY_TUPLES, GPUSORT_LOAD_QUEUE_BYTES),
-								   GPUSORT_LOAD_QUEUE_BYTES);
+									GPUSORT_LOAD_QUEUE_BYTES);
 	shm_mq_set_sender(workers->tuples, MyProc);
 	if (debug_query_string != NULL)
 		strcpy(allocate(workers, KEY_QUERY, strlen(debug_query_string) + 1), debug_query_string);
@@ -335,7 +336,7 @@ gpusort_index_workers_start(GpuSortIndexWorkers *workers, const GpuSortTuplesort
 
 /* The wait for their start raises an error if one cannot start, so the wait for
  * their rows ends. */
-void
+bool
 gpusort_index_workers_wait(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
 						   double *heap_tuples, double *rows)
 {
@@ -358,6 +359,11 @@ gpusort_index_workers_wait(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
 	*rows += fed;
 	elog(DEBUG1, "gpusort: %d workers fed %.0f of %.0f rows of index \"%s\"",
 		 context->nworkers_launched, fed, *rows, RelationGetRelationName(workers->scan->index));
+	if (context->nworkers_launched > 0)
+		return true;
+	/* operators may do what parallel mode forbids */
+	gpusort_index_workers_end(workers);
+	return false;
 }
 
 shm_mq_handle *
@@ -365,8 +371,6 @@ gpusort_index_workers_loader(const GpuSortIndexWorkers *workers)
 {
 	const ParallelContext *context = workers->context;
 
-	if (context->nworkers_launched <= LOADER)
-		return NULL;
 	return shm_mq_attach(workers->tuples, context->seg, context->worker[LOADER].bgwhandle);
 }
 

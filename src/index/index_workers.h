@@ -36,12 +36,12 @@ extern void gpusort_index_workers_start(GpuSortIndexWorkers *workers,
 										const GpuSortTuplesort *sort);
 
 /* Waits until the workers have fed their last rows.  Adds the table's rows that
- * they have scanned to *heap_tuples, and the index's to *rows. */
-extern void gpusort_index_workers_wait(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
+ * they have scanned to *heap_tuples, and the index's to *rows.  False: no
+ * worker has run, and this was the end. */
+extern bool gpusort_index_workers_wait(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
 									   double *heap_tuples, double *rows);
 
-/* Returns the queue of the worker that loads the index now; NULL: no worker
- * runs. */
+/* Returns the queue of the worker that loads the index now. */
 extern shm_mq_handle *gpusort_index_workers_loader(const GpuSortIndexWorkers *workers);
 
 /* Waits until the workers have ended. */

@@ -10,7 +10,7 @@
  * From 17 on PostgreSQL has this as bulk_write.h.  Earlier, a page goes to the
  * relation's file at once; pages of zeros stand for blocks that come later.
  *
- * Runs in the backend that builds the relation, which nobody else reads yet.
+ * Runs in the process that loads the index, which nobody else reads yet.
  */
 #include "postgres.h"
 

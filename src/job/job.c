@@ -352,8 +352,8 @@ gpusort_job_attach(const GpuSortJobId *id)
  * Frees the session's resources at once.  The service frees those that the
  * device may still touch, after it has closed its side.  This function never
  * waits and never fails, since it also runs while a transaction is aborted.
- * Parallel workers have ended by then: PostgreSQL waits for them before it
- * releases the leader's resource owners.
+ * Parallel workers have fed their last rows by then, or have ended: PostgreSQL
+ * waits for them before it releases the leader's resource owners.
  */
 static void
 leave_slot(GpuSortJobSlot *slot, GpuSortJobState state)

@@ -168,8 +168,12 @@ gpusort_row_array_fits(const GpuSortRowArray *array, double rows, double bytes)
 {
 	/* of rows, and of blocks' unused ends */
 	double		row_bytes = array->bytes - array->room * BYTES_BESIDE_ROW;
+	double		room = array->room;
 
-	return (row_bytes / array->n + BYTES_BESIDE_ROW) * Max(rows, array->n) <= bytes;
+	/* make_room_for_entries */
+	while (room < rows)
+		room *= 2;
+	return row_bytes / array->n * Max(rows, array->n) + room * BYTES_BESIDE_ROW <= bytes;
 }
 
 /* --- rows in -------------------------------------------------------------- */

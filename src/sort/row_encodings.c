@@ -257,10 +257,9 @@ sample_is_better(const GpuSortSpec *spec, GpuSortRowArray *first_rows)
 }
 
 /* Each key is encoded as if alone, then the keys share the words. */
-int
-gpusort_choose_encodings(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
-						 double expected_rows, GpuSortKeyEncoding encodings[GPUSORT_WORDS_MAX],
-						 bool *pays)
+static int
+choose_encodings(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
+				 double expected_rows, GpuSortKeyEncoding encodings[GPUSORT_WORDS_MAX], bool *pays)
 {
 	bool		among_all = sample_is_better(spec, array);
 	const GpuSortFirstRows from = {
@@ -290,6 +289,23 @@ gpusort_choose_encodings(GpuSortRowArray *array, TupleTableSlot *slot, const Gpu
 	(void) gpusort_share_words(words, n_keys, expected_rows, encodings);
 	if (spec->workers < 0 && !gpusort_debug_force)
 		*pays = !gpusort_comparing_costs_less(&from, n_keys, words, encodings);
+	return n_keys;
+}
+
+/* Encodings that do not pay leave no memory, since a sort may make many. */
+int
+gpusort_choose_encodings(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
+						 double expected_rows, GpuSortKeyEncoding encodings[GPUSORT_WORDS_MAX],
+						 bool *pays)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort encodings",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_context = MemoryContextSwitchTo(context);
+	int			n_keys = choose_encodings(array, slot, spec, expected_rows, encodings, pays);
+
+	MemoryContextSwitchTo(old_context);
+	if (!*pays)
+		MemoryContextDelete(context);
 	return n_keys;
 }
 

@@ -9,7 +9,8 @@
  * they return are put.
  *
  * A serial sort of few rows happens in an array (row_array.h).  The means to
- * pack rows are made only when there are enough for the device.
+ * pack rows are made only when there are enough for the device, and dropped if
+ * the rows stay.
  *
  * If the device takes no job, a native tuplesort does the sort, and callers see
  * no difference.  The later loss of a device is an error of class 58, unless

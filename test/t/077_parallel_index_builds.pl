@@ -244,6 +244,17 @@ is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_ind
 my @alone = fed(build('d', 4, 'set max_parallel_workers = 0; create index alone on d (k8)'));
 is_deeply(\@alone, [ 0, 0 ], 'workers that cannot be started are not missed');
 is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_index_parent_check('alone', true, true); drop index alone}), '', 'the leader has scanned the whole table');
+$node->safe_psql('postgres', q{
+	create function trapped(a int4, b int4) returns int4 immutable language plpgsql as $$
+		begin
+			return btint4cmp(a, b);
+		exception when others then
+			return 0;
+		end $$;
+	create operator class trapped for type int4 using btree as
+		operator 1 <, operator 2 <=, operator 3 =, operator 4 >=, operator 5 >, function 1 trapped(int4, int4)});
+is_deeply([ fed(build('d', 4, 'set max_parallel_workers = 0; create index trapped on d (few, id trapped) where id < 4000; drop index trapped')) ],
+	[ 0, 0 ], 'then the session is in no parallel mode, where comparisons must not begin subtransactions');
 is_deeply([ fed(build('d', 4, "set gpusort.enabled = off; create index alone on d (k8); drop index alone")) ], [], "PostgreSQL's own build has its own workers");
 $node->safe_psql('postgres', 'create table d500 as select * from d limit 500; create table d0 (k8 int8)');
 like(build('d500', 4, 'set gpusort.min_rows = 1000; create index on d500 (k8)'), qr/gpusort: 0 workers fed 0 of 500 rows/, 'few rows need no workers');
