@@ -45,20 +45,13 @@ static TupleTableSlot *next_row(PlanState *node);
 
 /* --- begin and end -------------------------------------------------------- */
 
-/* Returns the kind of slot for rows of this format (row_format.h). */
-static const TupleTableSlotOps *
-slot_ops(const GpuSortRowFormat *format)
-{
-	return format->narrow_bytes != 0 ? &TTSOpsVirtual : &TTSOpsMinimalTuple;
-}
-
 /* Makes the slots, and declares the kind that the node returns. */
 static void
 make_slots(GpuSortState *state, EState *estate)
 {
 	PlanState  *ps = &state->css.ss.ps;
 	GpuSortSpec *spec = &state->spec;
-	const TupleTableSlotOps *ops = slot_ops(&state->format);
+	const TupleTableSlotOps *ops = gpusort_row_slot_ops(&state->format);
 
 	spec->result = compat_scan_slot(&state->css, ops);
 	Assert(spec->result->tts_ops == ops);
@@ -356,7 +349,7 @@ GpuSortCreateState(CustomScan *scan)
 
 	state->css.methods = &gpusort_exec_methods;
 	gpusort_row_format_choose(&state->format, ExecTypeFromTL(scan->custom_scan_tlist));
-	compat_set_slot_ops(&state->css, slot_ops(&state->format));
+	compat_set_slot_ops(&state->css, gpusort_row_slot_ops(&state->format));
 	gpusort_plan_info_read(scan, &state->info);
 	return (Node *) state;
 }

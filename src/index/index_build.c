@@ -173,12 +173,11 @@ make_spec(IndexBuild *build, double rows, TupleDesc row_desc, int n_keys)
 	spec->rows = rows;
 	spec->key_figures = gpusort_index_key_figures(build->heap, build->info, rows, n_keys);
 	spec->format = &build->scan.format;
-	spec->result = gpusort_index_row_slot(spec->format, row_desc);
+	spec->result = MakeSingleTupleTableSlot(row_desc, gpusort_row_slot_ops(spec->format));
 	spec->native = MakeSingleTupleTableSlot(row_desc, &TTSOpsMinimalTuple);
 	spec->workers = -1;
 	spec->row_width = sizeof(int64) + gpusort_index_expected_width(build->index_desc);
-	spec->packed_bytes = spec->format->narrow_bytes != 0 ? spec->format->narrow_bytes :
-		MAXALIGN(spec->row_width + SizeofMinimalTupleHeader);
+	spec->packed_bytes = gpusort_row_expected_bytes(spec->format, spec->row_width);
 	spec->native_ms = (int) Min(INT_MAX, Max(1, rows / native_rows_per_ms(spec->order)));
 	spec->work_mem = maintenance_work_mem;
 	spec->may_use_device = true;

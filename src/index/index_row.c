@@ -33,13 +33,6 @@ gpusort_index_row_desc(TupleDesc index_desc)
 	return desc;
 }
 
-TupleTableSlot *
-gpusort_index_row_slot(const GpuSortRowFormat *format, TupleDesc row_desc)
-{
-	return MakeSingleTupleTableSlot(row_desc, format->narrow_bytes != 0 ?
-									&TTSOpsVirtual : &TTSOpsMinimalTuple);
-}
-
 /* Returns where a row's first column lies, from the row's beginning. */
 static Size
 offset_of_columns(bool has_nulls, int natts)

@@ -34,9 +34,6 @@ extern TupleDesc gpusort_index_row_desc(TupleDesc index_desc);
 extern MinimalTuple gpusort_index_row_make(IndexTuple tuple, bool alive, TupleDesc index_desc,
 										   char *place);
 
-/* Returns an empty slot for rows of the format. */
-extern TupleTableSlot *gpusort_index_row_slot(const GpuSortRowFormat *format, TupleDesc row_desc);
-
 /* Makes the index tuple from a row again, at place, which has room for any
  * index tuple. */
 extern IndexTuple gpusort_index_row_tuple(const GpuSortRowFormat *format, TupleTableSlot *row,

@@ -56,6 +56,22 @@ extern void gpusort_row_find(const GpuSortRowFormat *format, TupleTableSlot *slo
 extern void gpusort_row_write(const GpuSortRowFormat *format, TupleTableSlot *slot,
 							  const GpuSortRowSource *source, char *place);
 
+/* Returns the kind of slot for rows of the format. */
+static inline const TupleTableSlotOps *
+gpusort_row_slot_ops(const GpuSortRowFormat *format)
+{
+	return format->narrow_bytes != 0 ? &TTSOpsVirtual : &TTSOpsMinimalTuple;
+}
+
+/* Returns the bytes that a row is expected to have, if its columns have
+ * width. */
+static inline int
+gpusort_row_expected_bytes(const GpuSortRowFormat *format, int width)
+{
+	return format->narrow_bytes != 0 ? format->narrow_bytes :
+		MAXALIGN(width + SizeofMinimalTupleHeader);
+}
+
 static inline Size
 gpusort_row_bytes(const GpuSortRowFormat *format, const char *row)
 {

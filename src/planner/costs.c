@@ -224,8 +224,7 @@ packed_width(const PathTarget *target)
 
 	if (all_by_value(target))
 		gpusort_row_format_choose(&format, ExecTypeFromExprList(target->exprs));
-	return format.narrow_bytes != 0 ? format.narrow_bytes :
-		MAXALIGN(target->width + SizeofMinimalTupleHeader);
+	return gpusort_row_expected_bytes(&format, target->width);
 }
 
 /* Converts such a cost into milliseconds. */
