@@ -306,8 +306,17 @@ add_equal(GpuSortBtreeLoad *load)
 	equal->nmaxitems = 0;
 }
 
-/* Tuples may be merged only where equal keys have equal bytes, so the order's
- * comparison decides. */
+/* Tuples may be merged only if their keys are images of each other.  The
+ * operator class may promise that for equal keys, but a bpchar without a length
+ * breaks the promise. */
+static bool
+joins_equal(const GpuSortBtreeLoad *load, IndexTuple tuple)
+{
+	return _bt_keep_natts_fast(load->index, load->equal->base, tuple) >
+		IndexRelationGetNumberOfKeyAttributes(load->index) &&
+		_bt_dedup_save_htid(load->equal, tuple);
+}
+
 static void
 add_or_join(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last)
 {
@@ -316,7 +325,7 @@ add_or_join(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last)
 		add_tuple(load, load->leaves, tuple, 0);
 		return;
 	}
-	if (equals_last && _bt_dedup_save_htid(load->equal, tuple))
+	if (equals_last && joins_equal(load, tuple))
 		return;
 	if (load->equal->base != NULL)
 		add_equal(load);

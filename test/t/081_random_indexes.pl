@@ -43,6 +43,15 @@ $node->safe_psql('postgres', q{
 		return 'error ' || sqlstate || ' ' || replace(sqlerrm, name, '');
 	end $$;
 
+	-- amcheck's error without the index's name, or ''
+	create function check_index(name text) returns text language plpgsql as $$
+	begin
+		perform bt_index_parent_check(name, true, true);
+		return '';
+	exception when others then
+		return replace(sqlerrm, name, '');
+	end $$;
+
 	-- builds both, for a transaction that is to be rolled back: 'same' and gpusort's counters, or 'error' and both builds' error,
 	-- or how they differ
 	create function build_both(uniq text, rel text, def text) returns text language plpgsql as $$
@@ -50,6 +59,8 @@ $node->safe_psql('postgres', q{
 		native text := build('off', 'ix_native', uniq, rel, def);
 		ours text;
 		counted jsonb;
+		check_native text;
+		check_ours text;
 	begin
 		perform gpusort_stats_reset();
 		ours := build('on', 'ix_ours', uniq, rel, def);
@@ -57,7 +68,11 @@ $node->safe_psql('postgres', q{
 		if native <> '' or ours <> '' then
 			return case when native = ours then native else format('"%s", natively "%s"', ours, native) end;
 		end if;
-		perform bt_index_parent_check('ix_ours', true, true);
+		check_native := check_index('ix_native');
+		check_ours := check_index('ix_ours');
+		if check_ours <> check_native then
+			return format('amcheck says "%s", natively "%s"', check_ours, check_native);
+		end if;
 		if (select count(distinct reltuples) from pg_class where relname in ('ix_native', 'ix_ours')) <> 1 then
 			return 'reltuples differ';
 		end if;
