@@ -28,9 +28,12 @@ $node->safe_psql('postgres', q{
 	alter table with_workers set (parallel_workers = 2);
 	vacuum analyze d, with_workers;
 	create function stormy(i int4) returns int4 immutable parallel safe language plpgsql as $$ begin return i / 3; end $$});
+# the storms write WAL faster than a slow machine replays it
+$node->safe_psql('postgres', q{select pg_create_physical_replication_slot('standby', true)});
 $node->backup('before');
 my $standby = PostgreSQL::Test::Cluster->new('index_consistency_standby');
 $standby->init_from_backup($node, 'before', has_streaming => 1);
+$standby->append_conf('postgresql.conf', "primary_slot_name = 'standby'");
 $standby->start;
 
 my @builds = (
@@ -128,7 +131,7 @@ $node->safe_psql('postgres', q{
 	rollback to s;
 	drop index ix_gone;
 	commit});
-$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+$node->wait_for_catchup($standby, 'replay', $node->lsn('flush'));
 is($standby->safe_psql('postgres', q{select count(bt_index_check(c.oid, true)) from pg_class c join pg_index i on i.indexrelid = c.oid where c.relam = 403 and c.oid >= 16384}),
 	$node->safe_psql('postgres', q{select count(*) from pg_class where relkind = 'i' and relam = 403 and oid >= 16384}), 'a standby has replayed all of them: amcheck');
 is($standby->safe_psql('postgres', q{set enable_seqscan = off; select count(*), sum(few) from d where k > 0}),
