@@ -60,6 +60,7 @@ struct GpuSortBtreeLoad
 	Relation	heap;
 	Relation	index;
 	BTScanInsert key;
+	int			n_keys;
 	GpuSortPageWriter *writer;
 	BlockNumber next_block;
 	Level	   *leaves;			/* NULL: there is no tuple */
@@ -306,17 +307,8 @@ add_equal(GpuSortBtreeLoad *load)
 	equal->nmaxitems = 0;
 }
 
-/* Tuples may be merged only if their keys are images of each other.  The
- * operator class may promise that for equal keys, but a bpchar without a length
- * breaks the promise. */
-static bool
-joins_equal(const GpuSortBtreeLoad *load, IndexTuple tuple)
-{
-	return _bt_keep_natts_fast(load->index, load->equal->base, tuple) >
-		IndexRelationGetNumberOfKeyAttributes(load->index) &&
-		_bt_dedup_save_htid(load->equal, tuple);
-}
-
+/* Tuples may be merged only if their keys have the same bytes.  Equal ones may
+ * not, whatever the operator class says: a bpchar without a length. */
 static void
 add_or_join(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last)
 {
@@ -325,7 +317,9 @@ add_or_join(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last)
 		add_tuple(load, load->leaves, tuple, 0);
 		return;
 	}
-	if (equals_last && joins_equal(load, tuple))
+	if (equals_last &&
+		_bt_keep_natts_fast(load->index, load->equal->base, tuple) > load->n_keys &&
+		_bt_dedup_save_htid(load->equal, tuple))
 		return;
 	if (load->equal->base != NULL)
 		add_equal(load);
@@ -346,6 +340,7 @@ gpusort_btree_load_begin(Relation heap, Relation index, bool unique)
 	load->index = index;
 	load->context = context;
 	load->key = _bt_mkscankey(index, NULL);
+	load->n_keys = IndexRelationGetNumberOfKeyAttributes(index);
 	/* there is no metapage yet that would tell */
 	load->key->allequalimage = _bt_allequalimage(index, true);
 	load->writer = gpusort_page_writer_begin(index);
