@@ -307,8 +307,8 @@ add_equal(GpuSortBtreeLoad *load)
 	equal->nmaxitems = 0;
 }
 
-/* Tuples may be merged only if their keys have the same bytes.  Equal ones may
- * not, whatever the operator class says: a bpchar without a length. */
+/* Tuples are merged only if their keys have the same bytes.  Some releases of
+ * PostgreSQL promise that equal keys of type bpchar have them. */
 static void
 add_or_join(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last)
 {
