@@ -76,7 +76,7 @@ typedef enum gsort_engine
 	GSORT_ENGINE_AUTO = 0,		/* the fastest, by the rules of pairs_choice.h */
 	GSORT_ENGINE_RADIX,			/* one pass per 8 significant bits */
 	GSORT_ENGINE_PARTITION,		/* partitions by a sample, then sorts tiles */
-	GSORT_ENGINE_MERGE,			/* sorts tiles, then merges all at once; few pairs only */
+	GSORT_ENGINE_MERGE,			/* CUB's merge sort, of few pairs only */
 	GSORT_ENGINE_CUB_RADIX,		/* CUB's radix sort */
 	GSORT_ENGINES
 } gsort_engine;

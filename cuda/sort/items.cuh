@@ -1,6 +1,6 @@
 /*
  * items.cuh
- *	  Items: pairs inside the partition or the merge sort, and their order.
+ *	  Items: pairs inside the partition, and their order.
  *
  * A narrow item is one 64-bit word: key bits on top, the row in the low
  * row_bits.  A key that does not fit loses low bits; the item is then

@@ -9,7 +9,7 @@
  * Host code, plain C.
  *
  * The table gives ms on an H200
- * (bench/results/2026-11-23-nvidia-h200-sort-8.csv, -sort-7.csv; the merge
+ * (bench/results/2026-11-23-nvidia-h200-sort-8.csv, -sort-7.csv; CUB's merge
  * sort: 2026-11-23-nvidia-h200-few.csv).  Partition: evenly spread keys, and
  * the slowest of the bench's 15 usual inputs, which it hands over to the radix
  * sort.  Radix: evenly spread keys; no input is slower by more than a
@@ -17,23 +17,23 @@
  * Marked figures are older (2026-11-21-nvidia-h200-sort-5.csv).
  *
  *	64-bit keys      radix           20 bits  merge    partition: even, slowest
- *	      100,000    0.086 (0.123)   0.045    0.028    0.142  0.183
- *	      300,000    0.092 (0.135)   -        0.056    0.133  -
+ *	      100,000    0.086 (0.123)   0.045    0.066    0.142  0.183
+ *	      300,000    0.092 (0.135)   -        0.103    0.133  -
  *	    1,000,000    0.126 (0.195)   0.052    -        0.139  0.269
  *	   10,000,000    0.729 (0.910)   0.236    -        0.317  0.766
  *	  100,000,000    6.113 (7.566)   1.838    -        1.702  6.266
  *	1,000,000,000    59.72* (74.40)  17.68*   -        17.41  60.62
  *
  *	32-bit keys      radix           20 bits  merge    partition: even, slowest
- *	      100,000    0.048 (0.070)   0.038    0.027    0.072*  0.085*
- *	      300,000    0.054 (0.083)   -        0.052    -       -
+ *	      100,000    0.048 (0.070)   0.038    0.066    0.072*  0.085*
+ *	      300,000    0.054 (0.083)   -        0.086    -       -
  *	    1,000,000    0.061 (0.089)   0.047    -        0.115*  0.206*
  *	   10,000,000    0.309 (0.382)   0.220    -        0.393*  0.766*
  *	  100,000,000    2.430 (2.810)   1.723    -        2.503*  4.931*
  *	1,000,000,000    24.05 (27.87)   16.91*   -        27.21*  51.79*
  *
- * The radix sort's time grows with the bits.  Up to 24 bits, three passes, only
- * the merge sort of few pairs is faster; its time does not depend on the bits.
+ * The radix sort's time grows with the bits.  Up to 24 bits, three passes, it
+ * is the fastest.  The time of CUB's merge sort does not depend on the bits.
  * For many long keys the partition is the fastest.  The marked figures of
  * 32-bit keys stem from the partition's first kernels.  The present ones
  * (2026-11-23-nvidia-h200-sort-8.csv) take 0.29 for 10 M, 1.66 for 100 M, 16.9
@@ -67,6 +67,10 @@
 #define RADIX_BITS_FOUR_PASSES	32
 #define PARTITION_PAIRS_FOUR_PASSES	80000000
 
+/* The merge sort is not offered for more pairs, since it is not the fastest
+ * there. */
+#define MERGE_PAIRS_MAX		200000
+
 /*
  * The merge sort's time depends on the number of pairs, not on the bits.  A
  * radix pass of 8 bits takes some 9 us.  The merge sort is therefore faster up
@@ -79,7 +83,7 @@ typedef struct merge_threshold
 } merge_threshold;
 
 static const merge_threshold merge_thresholds[] =
-	{{100000, 0}, {150000, 9}, {200000, 17}, {300000, 33}};
+	{{30000, 25}, {100000, 49}, {MERGE_PAIRS_MAX, 57}};
 
 /* The compute capability of the measured chips: major * 10 + minor. */
 #define MEASURED_CAPABILITY		90
@@ -117,17 +121,17 @@ automatic_engine(uint64_t n, uint32_t bits, int gathers, int capability)
 /*
  * Never AUTO.  bits: significant bits of the keys.  gathers: sorted keys are
  * requested, or rows are given.  partition_serves: the partition supports such
- * pairs, and the device has the shared memory for that many.  merge_serves: the
- * device's merge sort supports that many pairs.  capability: the device's.
+ * pairs, and the device has the shared memory for that many.  capability: the
+ * device's.
  */
 static inline gsort_engine
 choose_engine(gsort_engine wanted, uint64_t n, uint32_t bits, int gathers, int partition_serves,
-			  int merge_serves, int capability)
+			  int capability)
 {
 	gsort_engine engine = wanted == GSORT_ENGINE_AUTO ?
 		automatic_engine(n, bits, gathers, capability) : wanted;
 
-	if (engine == GSORT_ENGINE_MERGE && !merge_serves)
+	if (engine == GSORT_ENGINE_MERGE && n > MERGE_PAIRS_MAX)
 		engine = GSORT_ENGINE_RADIX;
 	/* Pairs beyond the radix sort's counters are faster partitioned than sorted
 	 * by CUB.  CUB supports everything, the partition only keys that have

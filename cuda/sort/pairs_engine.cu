@@ -37,7 +37,7 @@ cuda_pairs_engine(const gsort_pairs *pairs)
 						 pairs->d_keys_out != NULL || pairs->d_rows != NULL,
 						 partition_takes(pairs) &&
 						 sort_tuning_row(pairs->n, device.shared_bytes) != TUNING_CHOICE_NONE,
-						 pairs_few_serves(pairs->n, &device), compute_capability());
+						 compute_capability());
 }
 
 size_t
@@ -48,7 +48,7 @@ cuda_engine_scratch_bytes(gsort_engine engine, const gsort_pairs *pairs)
 		case GSORT_ENGINE_PARTITION:
 			return pairs_partition_scratch_bytes(pairs);
 		case GSORT_ENGINE_MERGE:
-			return pairs_few_scratch_bytes(pairs);
+			return pairs_cub_merge_scratch_bytes(pairs);
 		case GSORT_ENGINE_CUB_RADIX:
 			return pairs_cub_radix_scratch_bytes(pairs);
 		default:
@@ -65,7 +65,7 @@ cuda_engine_sort(gsort_engine engine, const gsort_pairs *pairs, void *d_scratch,
 		case GSORT_ENGINE_PARTITION:
 			return pairs_partition_sort(pairs, d_scratch, scratch_bytes, stream);
 		case GSORT_ENGINE_MERGE:
-			return pairs_few_sort(pairs, d_scratch, scratch_bytes, stream);
+			return pairs_cub_merge_sort(pairs, d_scratch, scratch_bytes, stream);
 		case GSORT_ENGINE_CUB_RADIX:
 			return pairs_cub_radix_sort(pairs, d_scratch, scratch_bytes, stream);
 		default:
@@ -78,7 +78,7 @@ cuda_engine_sort(gsort_engine engine, const gsort_pairs *pairs, void *d_scratch,
 static size_t
 engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
 {
-	const uint64_t ends[] = {pairs.n, RADIX_PAIRS_MAX, MEDIUM_PAIRS_MAX, FEW_ROW::PAIRS_MAX};
+	const uint64_t ends[] = {pairs.n, RADIX_PAIRS_MAX, MEDIUM_PAIRS_MAX, MERGE_PAIRS_MAX};
 	uint64_t	n = pairs.n;
 	size_t		most = 0;
 
@@ -101,7 +101,7 @@ may_be_chosen(gsort_engine engine, gsort_engine wanted, uint64_t n)
 	 * engine is chosen */
 	if (engine == GSORT_ENGINE_CUB_RADIX || (wanted == GSORT_ENGINE_AUTO &&
 											 compute_capability() != MEASURED_CAPABILITY))
-		return choose_engine(wanted, n, 0, 0, 0, 0, compute_capability()) == engine;
+		return choose_engine(wanted, n, 0, 0, 0, compute_capability()) == engine;
 	if (wanted == GSORT_ENGINE_AUTO)
 		return engine != GSORT_ENGINE_PARTITION || n > RADIX_PAIRS_FEW;
 	return engine == wanted || engine == GSORT_ENGINE_RADIX || n > RADIX_PAIRS_MAX;

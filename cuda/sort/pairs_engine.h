@@ -71,15 +71,10 @@ cudaError_t pairs_radix_sort(const gsort_pairs *pairs, void *d_scratch, size_t s
 cudaError_t pairs_radix_sort_if(const uint32_t *wanted, const gsort_pairs *pairs, void *d_scratch,
 								size_t scratch_bytes, cudaStream_t stream);
 
-/* The merge sort of few pairs (pairs_few.cu): three launches for any keys.  Its
- * scratch grows with the number of pairs up to FEW_ROW::PAIRS_MAX, the maximum
- * of any device. */
-size_t		pairs_few_scratch_bytes(const gsort_pairs *pairs);
-cudaError_t pairs_few_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
-						   cudaStream_t stream);
-
-/* True if the device supports that many. */
-bool		pairs_few_serves(uint64_t n, const sort_device *device);
+/* CUB's merge sort (pairs_cub_merge.cu) supports MERGE_PAIRS_MAX pairs. */
+size_t		pairs_cub_merge_scratch_bytes(const gsort_pairs *pairs);
+cudaError_t pairs_cub_merge_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
+								 cudaStream_t stream);
 
 /* CUB's radix sort (pairs_cub_radix.cu) supports all pairs. */
 size_t		pairs_cub_radix_scratch_bytes(const gsort_pairs *pairs);

@@ -1,7 +1,7 @@
 /*
  * tuning.h
- *	  Sizes of the partition-and-merge sort, of the radix sort, of the merge
- *	  sort and of the multiway merge, one row for each kind of input and device.
+ *	  Sizes of the partition-and-merge sort, of the radix sort and of the
+ *	  multiway merge, one row for each kind of input and device.
  *
  * A row is a type, and the kernels are templates over it. sort_tuning_row
  * chooses the row from the number of pairs and the device's properties.  Each
@@ -106,32 +106,6 @@ struct merge_tuning_row
 	static constexpr int SHARED_BYTES = SharedBytes;
 };
 
-/*
- * The merge sort of few pairs.  Threads; items per thread for few items, for
- * some, for a full tile, and for a full bucket; the least gap between two
- * samples of a tile.  Samples of a full tile: twice as many if buckets would
- * not fit, half as many if there is no room for them.  The maximum of tiles;
- * threads for the splitters.
- */
-template<int Threads, int FewItems, int SomeItems, int TileItems, int BucketItems, int LeastGap,
-		 int Samples, int TilesMax, int SplitterThreads>
-struct few_tuning_row
-{
-	static constexpr int THREADS = Threads;
-	static constexpr int SPLITTER_THREADS = SplitterThreads;
-	static constexpr int FEW_ITEMS_EACH = FewItems;
-	static constexpr int SOME_ITEMS_EACH = SomeItems;
-	static constexpr int TILE_ITEMS = TileItems;
-	static constexpr int BUCKET_ITEMS = BucketItems;
-	static constexpr int TILE_MAX = Threads * TileItems;
-	static constexpr int BUCKET_MAX = Threads * BucketItems;
-	static constexpr int LEAST_GAP = LeastGap;
-	static constexpr int SAMPLES = Samples;
-	static constexpr int SAMPLES_MAX = 2 * Samples;
-	static constexpr int TILES_MAX = TilesMax;
-	static constexpr int PAIRS_MAX = TILES_MAX * TILE_MAX;
-};
-
 #ifdef GSORT_TUNING_ROWS
 /* Other rows for experiments; tests use rows so small that few items need every
  * stage. */
@@ -141,8 +115,6 @@ typedef tuning_row<512, 12, 2, 1024, 512, 512, 12, 6144, 2, 110 << 10> TUNING_ME
 typedef tuning_row<1024, 12, 1, 4096, 2048, 512, 12, 6144, 2, 200 << 10> TUNING_LARGE;
 
 typedef radix_tuning_row<320, 24, 2, 64 << 10> RADIX_ROW;
-
-typedef few_tuning_row<512, 2, 3, 5, 9, 4, 64, 160, 1024> FEW_ROW;
 
 typedef merge_tuning_row<256, 15, 3, 64 << 10> MERGE_ROW;
 

@@ -11,8 +11,6 @@ typedef tuning_row<96, 3, 1, 512, 3, 32, 16, 512, 1, 200 << 10> TUNING_LARGE;
 
 typedef radix_tuning_row<96, 3, 1, 64 << 10> RADIX_ROW;
 
-typedef few_tuning_row<64, 1, 2, 3, 6, 1, 4, 64, 96> FEW_ROW;
-
 typedef merge_tuning_row<96, 5, 1, 64 << 10> MERGE_ROW;
 
 #define ROUNDS_MAX			2	/* few, so that some bins are left to the network */

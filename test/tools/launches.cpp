@@ -34,7 +34,6 @@ cudaMemsetAsync(void *, int, size_t, cudaStream_t)
 }
 
 #include "sort/order_merge.cu"
-#include "sort/pairs_few.cu"
 #include "sort/pairs_partition.cu"
 #include "sort/pairs_radix.cu"
 
@@ -63,13 +62,9 @@ sort_pairs(const gsort_pairs &pairs)
 {
 	bool		partition = partition_takes(&pairs) && sort_tuning_row(pairs.n, emulator::the_chip.shared_bytes) != TUNING_CHOICE_NONE;
 	bool		radix = pairs.n <= RADIX_PAIRS_MAX;
-	sort_device device = {};
 
 	fail_unless((pairs_partition_sort(&pairs, NO_MEMORY, SIZE_MAX, NULL) == cudaSuccess) == partition, "partition");
 	fail_unless((pairs_radix_sort(&pairs, NO_MEMORY, SIZE_MAX, NULL) == cudaSuccess) == radix, "radix sort");
-	(void) describe_device(&device);
-	fail_unless((pairs_few_sort(&pairs, NO_MEMORY, SIZE_MAX, NULL) == cudaSuccess) == pairs_few_serves(pairs.n, &device),
-				"merge sort");
 }
 
 static void
