@@ -200,8 +200,8 @@ $(UNIT_PROGRAM): $(UNIT_OBJS) cuda/libgsort.a
 unit: $(UNIT_PROGRAM)
 
 # bench/host_pairs, which needs neither PostgreSQL nor a GPU; its source tells its arguments.
-bench/host_pairs: bench/host_pairs.c cuda/libgsort.a
-	$(CC) $(GSORT_CFLAGS) $(GSORT_CPPFLAGS) -o $@ $^ $(GSORT_LIBS) -lm
+bench/host_pairs: bench/host_pairs.c test/unit/pairs_on_host.c cuda/libgsort.a
+	$(CC) $(GSORT_CFLAGS) $(GSORT_CPPFLAGS) -Itest/unit -o $@ $^ $(GSORT_LIBS) -lm
 
 # bench/gsort_bench, which needs a GPU but no PostgreSQL; its source tells its options.  gsort_bench_tiny has tiles
 # so small that few pairs go through every stage: for the sanitizers.  MGPU=DIR adds moderngpu's sort, DIR being

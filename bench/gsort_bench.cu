@@ -17,9 +17,9 @@
  * the device, with the one stable permutation (from CUB's stable radix sort
  * over all bits).
  *
- * auto, partition, radix and merge are the library's engines as jobs use them,
- * through gsort.h.  The keys are a copy that the sort may overwrite, the sort
- * numbers the rows, and the output is the sorted rows only. partition_keys,
+ * auto, partition, radix and merge are the library's engines as jobs use them.
+ * The keys are a copy that the sort may overwrite, the sort numbers the rows,
+ * and the output is the sorted rows only. partition_keys,
  * radix_keys and merge_keys output the sorted keys too, as the cub_ and
  * moderngpu sorts always do; the latter receive row numbers as input. auto
  * knows the varying bits, as jobs do. merge falls back to the radix sort for
@@ -65,6 +65,7 @@
 #include "distributions.h"
 #include "gsort.h"
 #include "sort/order_merge.h"
+#include "sort/pairs_engine.h"
 #include "device/gather_rows.cuh"
 
 #define GRID_BLOCKS		2048
@@ -97,7 +98,6 @@ struct options
 };
 
 static options the_options;
-static gsort_device *the_device;
 static int	failures;
 
 static bool
@@ -204,6 +204,16 @@ fold_bits_kernel(const Key *keys, uint64_t n, unsigned long long *any, unsigned 
 	}
 	atomicOr(any, ones);
 	atomicOr(missing, zeros);
+}
+
+/* The keys without the low bits that do not vary. */
+template<typename Key>
+static __global__ void
+shift_keys_kernel(Key *to, const Key *from, uint64_t n, int shift)
+{
+	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n;
+		 i += (uint64_t) gridDim.x * blockDim.x)
+		to[i] = from[i] >> shift;
 }
 
 /* --- timing --------------------------------------------------------------- */
@@ -363,36 +373,32 @@ struct input
 		report(algorithm, 8 * sizeof(Key), n, name.c_str(), times, right(with_keys));
 	}
 
+	/* The keys are a copy, which the sort overwrites.  Without sorted keys, a sort
+	 * that knows the varying bits gets these alone, as a job's sort does. */
 	void run_engine(const char *algorithm, gsort_engine engine, bool with_keys)
 	{
 		gsort_pairs pairs = {};
-		size_t		bytes;
-		bool		told = engine == GSORT_ENGINE_AUTO || short_keys;
-		device_array<Key> used_up(with_keys ? 0 : n);
+		bool		told = !with_keys && (engine == GSORT_ENGINE_AUTO || short_keys);
+		int			shift = told ? lowest_bit : 0;
+		device_array<Key> used_up(n);
 
-		pairs.struct_bytes = sizeof(pairs);
 		pairs.key_bits = 8 * sizeof(Key);
-		pairs.begin_bit = told ? lowest_bit : 0;
-		pairs.end_bit = told ? lowest_bit + significant_bits : pairs.key_bits;
+		pairs.bits = told ? significant_bits : pairs.key_bits;
 		pairs.n = n;
-		pairs.d_keys = with_keys ? keys.data : used_up.data;
+		pairs.d_keys = used_up.data;
 		pairs.d_keys_out = with_keys ? keys_out.data : NULL;
-		pairs.preserve_keys = with_keys;
 		pairs.d_rows_out = rows_out.data;
 		pairs.engine = engine;
-		bytes = gsort_pairs_scratch_bytes(the_device, &pairs);
+
+		const gsort_engine chosen = cuda_pairs_engine(&pairs);
+		size_t		bytes = cuda_engine_scratch_bytes(chosen, &pairs);
 		device_array<char> scratch(bytes);
 
 		measure(algorithm, with_keys, [&] {
-			if (!with_keys)
-				CHECK(cudaMemcpyAsync(used_up.data, keys.data, n * sizeof(Key),
-									  cudaMemcpyDeviceToDevice));
+			shift_keys_kernel<<<GRID_BLOCKS, GRID_THREADS>>>(used_up.data, keys.data, n, shift);
+			CHECK(cudaGetLastError());
 		}, [&] {
-			if (gsort_pairs_sort(the_device, &pairs, scratch.data, bytes, NULL) != GSORT_OK)
-			{
-				fprintf(stderr, "gsort_bench: %s\n", gsort_error_text(the_device));
-				exit(2);
-			}
+			CHECK(cuda_engine_sort(chosen, &pairs, scratch.data, bytes, NULL));
 		});
 	}
 
@@ -561,7 +567,6 @@ main(int argc, char **argv)
 	cudaDeviceProp properties;
 
 	parse_options(argc, argv);
-	the_device = open_device();
 	CHECK(cudaGetDeviceProperties(&properties, 0));
 	printf("%s, %d multiprocessors, CUB %d\n", properties.name, properties.multiProcessorCount,
 		   CUB_VERSION);
@@ -576,7 +581,6 @@ main(int argc, char **argv)
 		run_key_width<uint64_t>(32);
 	if (the_options.csv != NULL)
 		fclose(the_options.csv);
-	gsort_shut(the_device);
 	printf("wrong results: %d\n", failures);
 	return failures != 0;
 }

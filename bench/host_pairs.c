@@ -18,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "gsort.h"
+#include "pairs_sort.h"
 
 typedef struct bench
 {
@@ -193,7 +193,7 @@ time_sort(const bench *b, const gsort_pairs *pairs, const arrays *a, double *cpu
 	memcpy(a->work, a->keys, b->n * pairs->key_bits / 8);
 	began = now_ms(CLOCK_MONOTONIC);
 	cpu_began = now_ms(CLOCK_PROCESS_CPUTIME_ID);
-	if (gsort_pairs_sort(b->device, pairs, a->scratch, a->scratch_bytes, NULL) != GSORT_OK)
+	if (!pairs_on_host(b->device, pairs, a->scratch, a->scratch_bytes))
 		die("the sort has failed");
 	*cpu = fmin(*cpu, now_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu_began);
 	return now_ms(CLOCK_MONOTONIC) - began;
@@ -210,7 +210,7 @@ run_case(const bench *b, const char *kind, uint32_t key_bits)
 	double	   *times = allocate((size_t) b->repeats * sizeof(double));
 	double		cpu = INFINITY;
 	gsort_pairs pairs = {
-		.struct_bytes = sizeof(pairs), .key_bits = key_bits, .n = b->n, .d_keys = a.work,
+		.key_bits = key_bits, .n = b->n, .d_keys = a.work,
 		.d_keys_out = a.keys_out, .d_rows_out = a.rows_out
 	};
 	int			right = 1;
@@ -226,9 +226,9 @@ run_case(const bench *b, const char *kind, uint32_t key_bits)
 			((uint32_t *) a.keys)[i] = (uint32_t) key;
 	}
 	/* like a sort's plan: no bits above the highest set one */
-	while (pairs.end_bit < key_bits && any >> pairs.end_bit != 0)
-		pairs.end_bit++;
-	a.scratch_bytes = gsort_pairs_scratch_bytes(b->device, &pairs);
+	while (pairs.bits < key_bits && any >> pairs.bits != 0)
+		pairs.bits++;
+	a.scratch_bytes = pairs_on_host_scratch_bytes(&pairs);
 	a.scratch = allocate(a.scratch_bytes);
 	for (int i = 0; i < b->repeats; i++)
 	{

@@ -479,41 +479,6 @@ void		gsort_job_get_stats(const gsort_job *job, gsort_job_stats *stats);
  * buffers.  Other events of the job may precede it. */
 void		gsort_job_close(gsort_job *job);
 
-/* --- pairs -------------------------------------------------------------- */
-
-/*
- * A stable sort of n unsigned keys with their row numbers, ascending by bits
- * [begin_bit, end_bit).  All arrays and the scratch are device memory (plain
- * memory for the host device), 256-byte aligned, and do not overlap.
- */
-typedef struct gsort_pairs
-{
-	uint32_t	struct_bytes;
-	uint32_t	key_bits;		/* 32 or 64 */
-	uint32_t	begin_bit;
-	uint32_t	end_bit;
-	uint64_t	n;				/* at most GSORT_RUN_ROWS_MAX */
-	void	   *d_keys;			/* [n] */
-	void	   *d_keys_out;		/* [n], or NULL to discard the sorted keys */
-	int			preserve_keys;	/* 0: the sort may overwrite d_keys */
-	const uint32_t *d_rows;		/* [n] never written; NULL: 0, 1, ... n - 1 */
-	uint32_t   *d_rows_out;		/* [n] */
-	gsort_engine engine;
-} gsort_pairs;
-
-/* Returns 0 for arguments that gsort_pairs_sort would refuse. */
-size_t		gsort_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs);
-
-/*
- * With CUDA, enqueues the sort; stream is a cudaStream_t, NULL for the default
- * stream.  The host device sorts before it returns and uses some 600 kB of the
- * caller's stack.  BAD_ARG: wrong shapes, or scratch_bytes below
- * gsort_pairs_scratch_bytes; nothing was enqueued.  NOMEM: the device refused a
- * launch; other launches may still run, and their output is void.  DEVICE_LOST.
- */
-gsort_status gsort_pairs_sort(gsort_device *device, const gsort_pairs *pairs,
-							  void *d_scratch, size_t scratch_bytes, void *stream);
-
 #ifdef __cplusplus
 }
 #endif

@@ -180,11 +180,6 @@ struct gsort_device_ops
 	gsort_status (*job_fetch_order) (gsort_job *job, uint64_t first_row, uint32_t bytes,
 									 void *dst, uint64_t tag);
 	void		(*job_close) (gsort_job *job);
-
-	size_t		(*pairs_scratch_bytes) (gsort_device *device, const gsort_pairs *pairs);
-	/* n is not 0; the implementation checks scratch_bytes. */
-	gsort_status (*pairs_sort) (gsort_device *device, const gsort_pairs *pairs,
-								void *d_scratch, size_t scratch_bytes, void *stream);
 };
 
 extern const gsort_device_ops gsort_host_ops;

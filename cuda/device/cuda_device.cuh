@@ -18,7 +18,6 @@
  * cuda_finish.cu     the finish
  * cuda_order.cu      the order of its rows (interface: cuda_finish.cuh)
  * cuda_runs.cu       several runs: their retained keys, their merge
- * cuda_pairs.cu      the pairs sort, by the engines of cuda/sort
  *
  * One thread of the host calls every function.  CUDA's own threads run
  * cuda_wake, which touches only the eventfd.  Nothing throws: there is no new
@@ -475,16 +474,6 @@ void		cuda_merge_ended(cuda_job *job, gsort_status status);
 
 /* Frees the retained keys, the merge order and the merge's scratch. */
 void		cuda_runs_free(cuda_job *job);
-
-/* --- pairs (cuda_pairs.cu) ------------------------------------------------ */
-
-size_t		cuda_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs);
-gsort_status cuda_pairs_sort(gsort_device *device, const gsort_pairs *pairs, void *d_scratch,
-							 size_t scratch_bytes, void *stream);
-
-/* The same by an engine that the caller has chosen (cuda_pairs_engine). */
-gsort_status cuda_sort_by_engine(cuda_device *device, gsort_engine engine, const gsort_pairs *pairs,
-								 void *d_scratch, size_t scratch_bytes, cudaStream_t stream);
 
 /* --- opening (cuda_self_job.cu) ------------------------------------------- */
 

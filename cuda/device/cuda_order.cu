@@ -64,9 +64,10 @@ sort_pairs(sort_run *run, uint32_t bits, Word *words_out, uint32_t *order_out, g
 	GSORT_TRY_STATUS(cuda_enter(run->device));
 	pairs.engine = run->job->common.options.engine;
 	*engine = cuda_pairs_engine(&pairs);
-	GSORT_TRY_STATUS(cuda_sort_by_engine(run->device, *engine, &pairs,
-										 run->job->sort[SORT_SCRATCH].pointer,
-										 run->job->sort[SORT_SCRATCH].bytes, run->stream));
+	/* if the device does not answer, the first launch fails too */
+	(void) cudaGetLastError();
+	GSORT_TRY(run->device, cuda_engine_sort(*engine, &pairs, run->job->sort[SORT_SCRATCH].pointer,
+											run->job->sort[SORT_SCRATCH].bytes, run->stream));
 	run->order = order_out;
 	return GSORT_OK;
 }

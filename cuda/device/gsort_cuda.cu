@@ -54,6 +54,4 @@ extern "C" const gsort_device_ops gsort_cuda_ops = {
 	cuda_job_merge,
 	cuda_job_fetch_order,
 	cuda_job_close,
-	cuda_pairs_scratch_bytes,
-	cuda_pairs_sort,
 };

@@ -9,7 +9,6 @@
  * host_job.c      jobs: calls, and the work done for them
  * host_events.c   completed work becomes events
  * host_ops.c      queues between the caller and the threads
- * host_pairs.c    sorts of pairs
  * host_sort.c, host_merge.c, host_fetch.c, host_run.c
  *                 runs of rows, from the top down
  * host_radix.c, host_pool.c, host_memory.c
@@ -151,6 +150,4 @@ const gsort_device_ops gsort_host_ops = {
 	.job_merge = host_job_merge,
 	.job_fetch_order = host_job_fetch_order,
 	.job_close = host_job_close,
-	.pairs_scratch_bytes = host_pairs_scratch_bytes,
-	.pairs_sort = host_pairs_sort,
 };

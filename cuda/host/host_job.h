@@ -28,11 +28,8 @@ void		host_job_close(gsort_job *job);
 /* Frees a job that no thread touches any more. */
 void		host_job_free(host_job *job);
 
-/* --- events, pairs (host_events.c, host_pairs.c) -------------------------- */
+/* --- events (host_events.c) ----------------------------------------------- */
 
 int			host_poll(gsort_device *device, gsort_event *out, int max);
-size_t		host_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs);
-gsort_status host_pairs_sort(gsort_device *device, const gsort_pairs *pairs,
-							 void *d_scratch, size_t scratch_bytes, void *stream);
 
 #endif							/* GSORT_HOST_JOB_H */

@@ -341,17 +341,16 @@ add_range(sorter *sort, int side, uint64_t begin, uint64_t end)
 int
 host_radix_run(host_pool *pool, const host_radix_sort *run, host_pairs *sorted)
 {
-	uint32_t	bits = run->end_bit - run->begin_bit;
 	uint64_t	share = run->n / (uint64_t) host_pool_threads(pool);
 	sorter		sort = {
 		.pool = pool, .sides = {run->sides[0], run->sides[1]}, .cancel = run->cancel,
-		.window = {run->row_bits, run->begin_bit, key_low_bits(bits)}
+		.window = {run->row_bits, key_low_bits(run->bits)}
 	};
 	gsort_status status;
 	int			in_order;
 
 	*sorted = run->in;
-	if (run->n < 2 || bits == 0 || (run->cancel != NULL && atomic_load(run->cancel)))
+	if (run->n < 2 || run->bits == 0 || (run->cancel != NULL && atomic_load(run->cancel)))
 		return 1;
 	sort.bucket_rows_max = share < HOST_SMALL_ROWS ? HOST_SMALL_ROWS :
 		share > BUCKET_ROWS_MAX ? BUCKET_ROWS_MAX : share;

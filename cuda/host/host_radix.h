@@ -3,7 +3,7 @@
  *	  Stable sort of (key, row number) pairs on the host's threads.
  *
  * In:  n unsigned keys; their row numbers, or none for 0, 1, ... n - 1.
- * Out: both in ascending order of bits [begin_bit, end_bit) of the keys.
+ * Out: both in ascending order of the keys' low bits.
  *
  * A caller whose keys leave room puts the row numbers into the low row_bits
  * bits of the keys, where they stay.  Such pairs take two thirds of the memory
@@ -25,8 +25,7 @@ typedef struct host_radix_sort
 {
 	uint64_t	n;
 	uint32_t	row_bits;		/* 0: the keys are without row numbers */
-	uint32_t	begin_bit;
-	uint32_t	end_bit;
+	uint32_t	bits;			/* of the keys, above the row numbers */
 	host_pairs	in;				/* read-only, unless it equals sides[1] */
 	/* fastest if aligned to cache lines; sides[1].rows is unused if the keys
 	 * have the row numbers */

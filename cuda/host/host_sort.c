@@ -159,8 +159,7 @@ sort_made_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic
 	if (atomic_load(&sort->bad_keys))
 		return GSORT_BAD_DATA;
 	radix.row_bits = sort->row_bits;
-	radix.begin_bit = sort->row_bits;
-	radix.end_bit = sort->row_bits + sort->plan->word_bits[sort->word];
+	radix.bits = sort->plan->word_bits[sort->word];
 	radix.in = sort->order;
 	radix.sides[0] = sides[0];
 	radix.sides[1] = sides[1];

@@ -45,8 +45,7 @@ typedef enum pair_shape
 typedef struct key_window
 {
 	uint32_t	row_bits;		/* number of row bits in a key; 0: rows are given */
-	uint32_t	begin_bit;
-	uint64_t	mask;			/* applied after a shift by begin_bit */
+	uint64_t	mask;			/* applied after a shift by row_bits */
 } key_window;
 
 /* A digit: some bits of a key; with a table, the entry of these bits. */
@@ -69,7 +68,7 @@ typedef struct key_summary
 INLINED uint64_t
 value_of(key_window window, uint64_t key)
 {
-	return key >> window.begin_bit & window.mask;
+	return key >> window.row_bits & window.mask;
 }
 
 /* The digit of that many bits above the lowest low_bits of the sorted bits. */
@@ -80,7 +79,7 @@ digit_above(key_window window, uint32_t low_bits, uint32_t bits)
 
 	/* C leaves a shift by the full width undefined */
 	return (key_digit) {
-		above == 0 ? 0 : window.begin_bit + low_bits, (uint32_t) (above & ((1u << bits) - 1)), NULL
+		above == 0 ? 0 : window.row_bits + low_bits, (uint32_t) (above & ((1u << bits) - 1)), NULL
 	};
 }
 

@@ -1,6 +1,6 @@
 /*
  * pairs_choice.h
- *	  Chooses the engine that sorts pairs, by their number, the keys'
+ *	  A sort of pairs, and the choice of its engine by their number, the keys'
  *	  significant bits and the device.
  *
  * In:  facts known before the sort; no distribution of the keys.
@@ -13,7 +13,7 @@
  * sort: 2026-11-23-nvidia-h200-few.csv).  Partition: evenly spread keys, and
  * the slowest of the bench's 15 usual inputs, which it hands over to the radix
  * sort.  Radix: evenly spread keys; no input is slower by more than a
- * twentieth. "20 bits": end_bit - begin_bit = 20.  Brackets: CUB's radix sort.
+ * twentieth. "20 bits": the keys' significant bits.  Brackets: CUB's radix sort.
  * Marked figures are older (2026-11-21-nvidia-h200-sort-5.csv).
  *
  *	64-bit keys      radix           20 bits  merge    partition: even, slowest
@@ -52,6 +52,23 @@
 #include <stddef.h>
 
 #include "gsort.h"
+
+/*
+ * A stable sort of n unsigned keys with their row numbers, ascending by the
+ * keys' low bits.  All arrays and the scratch are device memory, 256-byte
+ * aligned, and do not overlap.
+ */
+typedef struct gsort_pairs
+{
+	uint32_t	key_bits;		/* 32 or 64 */
+	uint32_t	bits;			/* at most key_bits */
+	uint64_t	n;				/* at most GSORT_RUN_ROWS_MAX */
+	void	   *d_keys;			/* [n] the sort may overwrite them */
+	void	   *d_keys_out;		/* [n], or NULL to discard the sorted keys */
+	const uint32_t *d_rows;		/* [n] never written; NULL: 0, 1, ... n - 1 */
+	uint32_t   *d_rows_out;		/* [n] */
+	gsort_engine engine;
+} gsort_pairs;
 
 /* The radix sort counts in 30 bits. */
 #define RADIX_PAIRS_MAX		((1u << 30) - 1)

@@ -18,7 +18,7 @@
 #include <cub/device/device_merge_sort.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
-#include "sort/launch_plan.cuh"
+#include "rows/key_plan.h"
 
 /* Compares the bits of mask only. */
 template<typename Key>
@@ -47,14 +47,10 @@ static cudaError_t
 run_cub_merge(const gsort_pairs *pairs, cub_merge_scratch<Key> *scratch, Rows rows,
 			  cudaStream_t stream)
 {
-	uint32_t	bits = pairs->end_bit - pairs->begin_bit;
-	/* there may be no bits, with begin_bit beyond the key width */
-	Key			mask = bits == 0 ? 0 :
-		(Key) (~(Key) 0 >> (8 * sizeof(Key) - bits)) << pairs->begin_bit;
-
 	return cub::DeviceMergeSort::SortPairsCopy(
 		scratch->of_cub, scratch->cub_bytes, (const Key *) pairs->d_keys, rows, scratch->keys_out,
-		pairs->d_rows_out, (uint32_t) pairs->n, cub_merge_less<Key>{mask}, stream);
+		pairs->d_rows_out, (uint32_t) pairs->n, cub_merge_less<Key>{(Key) key_low_bits(pairs->bits)},
+		stream);
 }
 
 template<typename Key>

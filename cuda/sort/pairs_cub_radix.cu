@@ -11,8 +11,7 @@
  *
  * CUB receives both buffers, because otherwise it would allocate one more copy
  * of everything.  CUB reports the buffer that holds the result.  The final copy
- * is needed only if this is not the output.  The initial copy of the keys is
- * needed only if they must be preserved.
+ * is needed only if this is not the output.
  */
 #include "sort/pairs_engine.h"
 
@@ -54,13 +53,11 @@ sort_buffers(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs,
 {
 	*keys = cub::DoubleBuffer<Key>(buffers->keys[0], buffers->keys[1]);
 	*rows = cub::DoubleBuffer<uint32_t>(buffers->rows[0], buffers->rows[1]);
-	/* without any bits the pairs stay unchanged; begin_bit may then exceed the
-	 * key width */
-	if (pairs->end_bit == pairs->begin_bit)
+	/* without any bits the pairs stay unchanged */
+	if (pairs->bits == 0)
 		return cudaSuccess;
 	return cub::DeviceRadixSort::SortPairs(buffers->cub_scratch, buffers->cub_scratch_bytes, *keys,
-										   *rows, (uint32_t) pairs->n, (int) pairs->begin_bit,
-										   (int) pairs->end_bit, stream);
+										   *rows, (uint32_t) pairs->n, 0, (int) pairs->bits, stream);
 }
 
 /* Chooses the two alternating buffers of the keys; the caller's arrays where
@@ -69,20 +66,9 @@ template<typename Key>
 static void
 lay_out_keys(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs, scratch_cursor *cursor)
 {
-	Key		   *keys_out = (Key *) pairs->d_keys_out;
-	Key		   *free_buffer = keys_out;
-
-	if (!pairs->preserve_keys)
-		buffers->keys[0] = (Key *) pairs->d_keys;
-	else if (keys_out != NULL)
-	{
-		buffers->keys[0] = keys_out;
-		free_buffer = NULL;
-	}
-	else
-		take(cursor, &buffers->keys[0], pairs->n);
-	buffers->keys[1] = free_buffer;
-	if (free_buffer == NULL)
+	buffers->keys[0] = (Key *) pairs->d_keys;
+	buffers->keys[1] = (Key *) pairs->d_keys_out;
+	if (buffers->keys[1] == NULL)
 		take(cursor, &buffers->keys[1], pairs->n);
 }
 
@@ -92,7 +78,7 @@ template<typename Key>
 static void
 lay_out_rows(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs, scratch_cursor *cursor)
 {
-	uint32_t	digits = (pairs->end_bit - pairs->begin_bit + CUB_DIGIT_BITS - 1) / CUB_DIGIT_BITS;
+	uint32_t	digits = (pairs->bits + CUB_DIGIT_BITS - 1) / CUB_DIGIT_BITS;
 
 	buffers->rows[digits % 2] = pairs->d_rows_out;
 	take(cursor, &buffers->rows[1 - digits % 2], pairs->n);
@@ -134,16 +120,14 @@ copy_array(T *to, const T *from, uint64_t n, cudaStream_t stream)
 													  cudaMemcpyDeviceToDevice, stream);
 }
 
-/* Copies keys and rows to the first buffers. */
-template<typename Key>
+/* Copies the rows to the first buffer, or numbers them there. */
 static cudaError_t
-fill_buffers(const cub_radix_buffers<Key> &buffers, const gsort_pairs *pairs, cudaStream_t stream)
+fill_rows(uint32_t *rows, const gsort_pairs *pairs, cudaStream_t stream)
 {
-	CUDA_TRY(copy_array(buffers.keys[0], (const Key *) pairs->d_keys, pairs->n, stream));
 	if (pairs->d_rows != NULL)
-		return copy_array(buffers.rows[0], pairs->d_rows, pairs->n, stream);
+		return copy_array(rows, pairs->d_rows, pairs->n, stream);
 	return launch(cub_radix_number_kernel, tiles_for(pairs->n, NUMBER_THREADS), NUMBER_THREADS, 0,
-				  stream, buffers.rows[0], (uint32_t) pairs->n);
+				  stream, rows, (uint32_t) pairs->n);
 }
 
 /* Enqueues the copies and CUB's sort for keys of this type. */
@@ -159,7 +143,7 @@ sort_keys(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaS
 		return cudaErrorInvalidValue;
 	if (pairs->n == 0)
 		return cudaSuccess;
-	CUDA_TRY(fill_buffers(buffers, pairs, stream));
+	CUDA_TRY(fill_rows(buffers.rows[0], pairs, stream));
 	CUDA_TRY(sort_buffers(&buffers, pairs, &keys, &rows, stream));
 	CUDA_TRY(copy_array(pairs->d_rows_out, (const uint32_t *) rows.Current(), pairs->n, stream));
 	if (pairs->d_keys_out == NULL)

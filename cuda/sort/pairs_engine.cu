@@ -8,8 +8,6 @@
  */
 #include "sort/pairs_engine.h"
 
-#include <string.h>
-
 #include "sort/tuning.h"
 
 /* 0 if the device does not answer; the sort's first call fails too. */
@@ -33,8 +31,7 @@ cuda_pairs_engine(const gsort_pairs *pairs)
 
 	/* if the device does not answer, the sort's first call fails too */
 	(void) describe_device(&device);
-	return choose_engine(pairs->engine, pairs->n, pairs->end_bit - pairs->begin_bit,
-						 pairs->d_keys_out != NULL || pairs->d_rows != NULL,
+	return choose_engine(pairs->engine, pairs->n, pairs->bits, pairs->d_keys_out != NULL || pairs->d_rows != NULL,
 						 partition_takes(pairs) &&
 						 sort_tuning_row(pairs->n, device.shared_bytes) != TUNING_CHOICE_NONE,
 						 compute_capability());
@@ -149,16 +146,5 @@ gsort_pairs
 cuda_describe_pairs(uint64_t n, uint32_t key_bits, uint32_t bits, void *d_keys, void *d_keys_out,
 					const uint32_t *d_rows, uint32_t *d_rows_out)
 {
-	gsort_pairs pairs;
-
-	memset(&pairs, 0, sizeof(pairs));
-	pairs.struct_bytes = sizeof(pairs);
-	pairs.key_bits = key_bits;
-	pairs.end_bit = bits;
-	pairs.n = n;
-	pairs.d_keys = d_keys;
-	pairs.d_keys_out = d_keys_out;
-	pairs.d_rows = d_rows;
-	pairs.d_rows_out = d_rows_out;
-	return pairs;
+	return {key_bits, bits, n, d_keys, d_keys_out, d_rows, d_rows_out, GSORT_ENGINE_AUTO};
 }

@@ -35,6 +35,7 @@
  */
 #include "sort/pairs_engine.h"
 
+#include "rows/key_plan.h"
 #include "sort/presorted.cuh"
 #include "sort/stage_emit.cuh"
 #include "sort/stage_partition.cuh"
@@ -66,7 +67,7 @@ row_bits_of(uint64_t n)
 static bool
 may_be_wide(const gsort_pairs *pairs)
 {
-	return pairs->end_bit - pairs->begin_bit + row_bits_of(pairs->n) > 64;
+	return pairs->bits + row_bits_of(pairs->n) > 64;
 }
 
 /* True if a hand-over is possible.  Input that takes one radix pass never is:
@@ -75,7 +76,7 @@ may_be_wide(const gsort_pairs *pairs)
 static bool
 may_be_handed_over(const gsort_pairs *pairs)
 {
-	return pairs->end_bit - pairs->begin_bit > RADIX_DIGIT_BITS;
+	return pairs->bits > RADIX_DIGIT_BITS;
 }
 
 /* Lays out the scratch; with NULL it only counts.  The radix sort's scratch
@@ -111,14 +112,7 @@ lay_out(const gsort_pairs *pairs, void *d_scratch)
 static key_view
 view_keys(const gsort_pairs *pairs)
 {
-	key_view	keys;
-	uint32_t	bits = pairs->end_bit - pairs->begin_bit;
-
-	keys.keys = pairs->d_keys;
-	keys.mask = bits >= 64 ? ~0ull : (1ull << bits) - 1;
-	keys.shift = pairs->begin_bit;
-	keys.key_bits = pairs->key_bits;
-	return keys;
+	return {pairs->d_keys, key_low_bits(pairs->bits), 0, pairs->key_bits};
 }
 
 template<typename Row, bool MayBeWide>
@@ -169,8 +163,8 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 static tuning_choice
 choose_row(const gsort_pairs *pairs, const sort_device &device)
 {
-	if (pairs->n > GSORT_RUN_ROWS_MAX || pairs->begin_bit >= pairs->end_bit ||
-		pairs->end_bit > pairs->key_bits || !partition_takes(pairs))
+	if (pairs->n > GSORT_RUN_ROWS_MAX || pairs->bits == 0 || pairs->bits > pairs->key_bits ||
+		 !partition_takes(pairs))
 		return TUNING_CHOICE_NONE;
 	return sort_tuning_row(pairs->n, device.shared_bytes);
 }

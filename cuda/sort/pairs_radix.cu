@@ -39,7 +39,6 @@ typedef struct radix_scratch
 typedef struct radix_shape
 {
 	uint32_t	passes;
-	uint32_t	begin_bit;
 	uint32_t	bits;
 	uint32_t	digit_bits;		/* width of every digit but the last, which may be narrower */
 	bool		keys_wanted;
@@ -71,9 +70,7 @@ shape_of(const gsort_pairs *pairs)
 {
 	radix_shape shape;
 
-	shape.bits = pairs->end_bit - pairs->begin_bit;
-	/* begin_bit may exceed the key width. */
-	shape.begin_bit = shape.bits > 0 ? pairs->begin_bit : 0;
+	shape.bits = pairs->bits;
 	/* without any bits one pass keeps the order */
 	shape.passes = shape.bits > 0 ? (shape.bits + RADIX_DIGIT_BITS - 1) / RADIX_DIGIT_BITS : 1;
 	shape.digit_bits = (shape.bits + shape.passes - 1) / shape.passes;
@@ -82,7 +79,7 @@ shape_of(const gsort_pairs *pairs)
 	/* Keys of 32 bits stay whole, because they may be requested.  The upper
 	 * half of a 64-bit key holds everything above. */
 	shape.words_begin = pairs->key_bits == 32 ? 0 :
-		shape.begin_bit + first_pass_of_words(shape) * shape.digit_bits;
+		first_pass_of_words(shape) * shape.digit_bits;
 	if (shape.words_begin > 64 - WORD_KEY_BITS)
 		shape.words_begin = 64 - WORD_KEY_BITS;
 	return shape;
@@ -96,7 +93,7 @@ digit_of_pass(const radix_shape &shape, uint32_t pass, uint32_t rest_begin)
 	uint32_t	bits = shape.bits - begin < shape.digit_bits ? shape.bits - begin :
 		shape.digit_bits;
 
-	return {shape.begin_bit + begin - rest_begin, (1u << bits) - 1};
+	return {begin - rest_begin, (1u << bits) - 1};
 }
 
 /* Lays out the scratch; with NULL it only counts. */
@@ -109,7 +106,7 @@ lay_out_radix(const gsort_pairs *pairs, void *d_scratch)
 	uint64_t	n = pairs->n;
 	uint32_t	tile = shape.long_keys ? RADIX_TILE<RADIX_ROW, uint64_t> :
 		RADIX_TILE<RADIX_ROW, uint32_t>;
-	bool		keys_serve = pairs->key_bits == 64 && !pairs->preserve_keys;
+	bool		keys_serve = pairs->key_bits == 64;
 
 	take(&cursor, &scratch.next_tile, RADIX_PASSES_MAX);
 	take(&cursor, &scratch.counts, shape.passes * RADIX_BINS);

@@ -35,7 +35,6 @@ struct test_case
 	uint32_t	end_bit;
 	bool		with_rows;
 	bool		with_keys_out;
-	bool		preserve_keys;
 	int			handed_over = -1;	/* to the radix sort: 1 required, 0 forbidden */
 	bool		lies_evenly = false;	/* few segments are crowded */
 	int			presorted = -1;		/* 1: must be detected, 0: must not be detected */
@@ -231,18 +230,16 @@ run_case(test_case test)
 	test.with_keys_out &= test.engine == GSORT_ENGINE_RADIX || sizeof(Key) == 8;
 	for (uint32_t i = 0; i < test.n; i++)
 	{
-		keys_in[i] = keys[i] = (Key) distribution_key(test.which, i, test.n, 12345 + test.n, 8 * sizeof(Key));
+		keys_in[i] = keys[i] = (Key) (test.begin_bit >= 8 * sizeof(Key) ? 0 :
+			(Key) distribution_key(test.which, i, test.n, 12345 + test.n, 8 * sizeof(Key)) >> test.begin_bit);
 		rows_in[i] = (uint32_t) mix_bits(i);
 	}
-	pairs.struct_bytes = sizeof(pairs);
 	pairs.key_bits = 8 * sizeof(Key);
-	pairs.begin_bit = test.begin_bit;
-	pairs.end_bit = test.end_bit;
+	pairs.bits = test.end_bit - test.begin_bit;
 	pairs.n = test.n;
 	pairs.d_keys = keys_in;
 	pairs.engine = test.engine;
 	pairs.d_keys_out = test.with_keys_out ? keys_out : NULL;
-	pairs.preserve_keys = test.preserve_keys;
 	pairs.d_rows = test.with_rows ? rows_in : NULL;
 	pairs.d_rows_out = rows;
 	bytes = test.engine == GSORT_ENGINE_RADIX ? pairs_radix_scratch_bytes(&pairs) : pairs_partition_scratch_bytes(&pairs);
@@ -251,13 +248,12 @@ run_case(test_case test)
 
 	status = sort_pairs(pairs, scratch, bytes);
 
-	std::vector<uint32_t> order = stable_order_of_bits(keys, test.n, test.begin_bit, test.end_bit);
+	std::vector<uint32_t> order = stable_order_of_bits(keys, test.n, pairs.bits);
 
 	for (uint32_t i = 0; i < test.n; i++)
 	{
 		bad += rows[i] != (test.with_rows ? rows_in[order[i]] : order[i]);
 		bad += test.with_keys_out && keys_out[i] != keys[order[i]];
-		bad += test.preserve_keys && keys_in[i] != keys[i];
 	}
 
 	const partition_plan *plan = (const partition_plan *) scratch;
@@ -294,14 +290,14 @@ run_radix(distribution which, uint32_t n)
 	const gsort_engine radix = GSORT_ENGINE_RADIX;
 
 	emulator::the_chip.shared_bytes = chip_bytes[0];
-	run_case<uint64_t>({radix, which, n, 0, 64, false, false, false});
-	run_case<uint64_t>({radix, which, n, 0, 64, true, true, true});
-	run_case<uint64_t>({radix, which, n, 3, 50, true, false, true});
-	run_case<uint64_t>({radix, which, n, 20, 47, false, true, false});
-	run_case<uint64_t>({radix, which, n, 17, 23, true, false, false});
-	run_case<uint32_t>({radix, which, n, 0, 32, false, false, true});
-	run_case<uint32_t>({radix, which, n, 3, 17, true, true, false});
-	run_case<uint32_t>({radix, which, n, 9, 9, true, true, true});
+	run_case<uint64_t>({radix, which, n, 0, 64, false, false});
+	run_case<uint64_t>({radix, which, n, 0, 64, true, true});
+	run_case<uint64_t>({radix, which, n, 3, 50, true, false});
+	run_case<uint64_t>({radix, which, n, 20, 47, false, true});
+	run_case<uint64_t>({radix, which, n, 17, 23, true, false});
+	run_case<uint32_t>({radix, which, n, 0, 32, false, false});
+	run_case<uint32_t>({radix, which, n, 3, 17, true, true});
+	run_case<uint32_t>({radix, which, n, 9, 9, true, true});
 }
 
 static void
@@ -320,14 +316,14 @@ run_distribution(distribution which)
 		{
 			if (sort_tuning_row(n, bytes) == TUNING_CHOICE_NONE)
 				continue;
-			run_case<uint64_t>({partition, which, n, 0, 64, n % 2 == 0, n < 50000, true});
-			run_case<uint64_t>({partition, which, n, 32, 64, n % 2 == 0, n < 50000, true});
-			run_case<uint32_t>({partition, which, n, 0, 32, n % 2 != 0, n < 50000, true});
+			run_case<uint64_t>({partition, which, n, 0, 64, n % 2 == 0, n < 50000});
+			run_case<uint64_t>({partition, which, n, 32, 64, n % 2 == 0, n < 50000});
+			run_case<uint32_t>({partition, which, n, 0, 32, n % 2 != 0, n < 50000});
 		}
-		run_case<uint64_t>({partition, which, 20011, 3, 50, true, true, true});
-		run_case<uint64_t>({partition, which, 20011, 35, 49, true, true, true});
-		run_case<uint32_t>({partition, which, 20011, 3, 31, true, true, true});
-		run_case<uint32_t>({partition, which, 20011, 20, 28, true, true, true});
+		run_case<uint64_t>({partition, which, 20011, 3, 50, true, true});
+		run_case<uint64_t>({partition, which, 20011, 35, 49, true, true});
+		run_case<uint32_t>({partition, which, 20011, 3, 31, true, true});
+		run_case<uint32_t>({partition, which, 20011, 20, 28, true, true});
 	}
 }
 
@@ -342,19 +338,18 @@ run_every_stage()
 	for (distribution which : {HOLES, MANY_CLUSTERS, NAMES, DECIMAL_DIGITS})
 	{
 		emulator::the_chip.shared_bytes = chip_bytes[which % 2];
-		run_case<uint64_t>({partition, which, 100003, 32, 40, false, false, false, 0});
-		run_case<uint32_t>({partition, which, 100003, 24, 32, false, false, false, 0});
+		run_case<uint64_t>({partition, which, 100003, 32, 40, false, false, 0});
+		run_case<uint32_t>({partition, which, 100003, 24, 32, false, false, 0});
 	}
 	for (distribution which : {CLUSTERS, EXPONENTIAL, FEW_TIED})
 	{
 		emulator::the_chip.shared_bytes = chip_bytes[which % 2];
-		run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, false, 0});
+		run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, 0});
 	}
 	/* mostly tied */
-	run_case<uint64_t>({partition, THOUSAND_HASHED, 100003, 0, 64, false, false, false, 0});
-	run_case<uint64_t>({partition, ZIPF_HASHED, 100003, 0, 64, false, false, false, 1});
-	run_case<uint64_t>({partition, ZIPF_HASHED, 100003, 0, 64, true, true, false, 1});
-	run_case<uint64_t>({partition, ZIPF_HASHED, 100003, 0, 64, true, true, true, 1});
+	run_case<uint64_t>({partition, THOUSAND_HASHED, 100003, 0, 64, false, false, 0});
+	run_case<uint64_t>({partition, ZIPF_HASHED, 100003, 0, 64, false, false, 1});
+	run_case<uint64_t>({partition, ZIPF_HASHED, 100003, 0, 64, true, true, 1});
 }
 
 /* Even keys with many bins, and nearly even ones: with rooms from the sample to
@@ -369,8 +364,8 @@ run_rooms()
 		emulator::the_chip.shared_bytes = chip_bytes[chip];
 		for (distribution which : {UNIFORM, FEW_TIED, ONE_SWAPPED, BIT_REVERSED})
 		{
-			run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, false, 0});
-			run_case<uint32_t>({partition, which, 100003, 0, 32, true, true, false, 0});
+			run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, 0});
+			run_case<uint32_t>({partition, which, 100003, 0, 32, true, true, 0});
 		}
 	}
 	if (rooms_seen == 0 || uncounted_bins_seen == 0)
@@ -393,25 +388,25 @@ run_choices()
 	emulator::the_chip.shared_bytes = chip_bytes[1];
 	for (distribution which : {SORTED, REVERSED, ALL_EQUAL})
 	{
-		run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, false, 0, false, 1});
-		run_case<uint64_t>({partition, which, 100003, 3, 64, true, true, true, 0, false, 1});
+		run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, 0, false, 1});
+		run_case<uint64_t>({partition, which, 100003, 3, 64, true, true, 0, false, 1});
 	}
 	/* falling, with ties that the sample does not show: their rows must stay in
 	 * order */
-	run_case<uint64_t>({partition, REVERSED, 100003, 48, 64, false, true, false, 0, false, 0});
+	run_case<uint64_t>({partition, REVERSED, 100003, 48, 64, false, true, 0, false, 0});
 	/* only the sample suggests that these are in order */
-	run_case<uint64_t>({partition, ONE_SWAPPED, 100003, 0, 64, true, true, true, 0, false, 0});
-	run_case<uint64_t>({partition, ONE_SWAPPED, 100003, 0, 64, false, false, false, 0, true, 0});
+	run_case<uint64_t>({partition, ONE_SWAPPED, 100003, 0, 64, true, true, 0, false, 0});
+	run_case<uint64_t>({partition, ONE_SWAPPED, 100003, 0, 64, false, false, 0, true, 0});
 	for (distribution which : {UNIFORM, ZIPF, NORMAL, DOUBLES, LOGNORMAL, RARE_CLUSTERS,
 			SNOWFLAKE, BIT_REVERSED, MORTON, NEAR_SORTED, SAWTOOTH, ALTERNATING_ENDS})
-		run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, false, 0, which != ZIPF && which != RARE_CLUSTERS});
+		run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, 0, which != ZIPF && which != RARE_CLUSTERS});
 	for (distribution which : {SIXTEEN, SIXTEEN_HASHED, RANGE_2_20, OUTLIER, HALF_EQUAL, ZIPF_FEW_HASHED, WHOLE_URLS,
 			PATHS, DEVANAGARI})
-		run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, false, 0});
+		run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, 0});
 	for (distribution which : {HOLES, DAYS, MANY_CLUSTERS, URLS, NAMES, HEX_DIGITS, DECIMAL_DIGITS, CYRILLIC, GREEK, CJK})
-		run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, false, 1});
+		run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, 1});
 	/* more clusters than any sample covers */
-	run_case<uint64_t>({partition, MANY_DAYS, 100003, 0, 64, false, false, false, 1});
+	run_case<uint64_t>({partition, MANY_DAYS, 100003, 0, 64, false, false, 1});
 }
 
 /* Short keys also go to the radix sort if they are uneven, or if rows share
@@ -424,22 +419,22 @@ run_choices_of_short_keys()
 	emulator::the_chip.shared_bytes = chip_bytes[1];
 	for (distribution which : {SORTED, REVERSED, ALL_EQUAL})
 	{
-		run_case<uint32_t>({partition, which, 100003, 0, 32, false, false, false, 0, false, 1});
-		run_case<uint32_t>({partition, which, 100003, 3, 32, true, true, true, 0, false, 1});
+		run_case<uint32_t>({partition, which, 100003, 0, 32, false, false, 0, false, 1});
+		run_case<uint32_t>({partition, which, 100003, 3, 32, true, true, 0, false, 1});
 	}
 	for (distribution which : {UNIFORM, NORMAL, DOUBLES, BIT_REVERSED, MORTON, ONE_SWAPPED})
 	{
-		run_case<uint32_t>({partition, which, 100003, 0, 32, false, false, false, 0, true, 0});
-		run_case<uint32_t>({partition, which, 100003, 0, 32, true, true, true, 0, true, 0});
+		run_case<uint32_t>({partition, which, 100003, 0, 32, false, false, 0, true, 0});
+		run_case<uint32_t>({partition, which, 100003, 0, 32, true, true, 0, true, 0});
 	}
-	run_case<uint64_t>({partition, UNIFORM, 100003, 32, 64, false, false, false, 0, true, 0});
+	run_case<uint64_t>({partition, UNIFORM, 100003, 32, 64, false, false, 0, true, 0});
 	for (distribution which : {ZIPF_HASHED, SIXTEEN_HASHED, THOUSAND_HASHED, EXPONENTIAL, HALF_EQUAL, MANY_CLUSTERS, HOLES,
 			HEX_DIGITS, DECIMAL_DIGITS})
 	{
-		run_case<uint32_t>({partition, which, 100003, 0, 32, false, false, false, 1});
-		run_case<uint32_t>({partition, which, 100003, 0, 32, true, true, true, 1});
-		run_case<uint64_t>({partition, which, 100003, 32, 64, false, false, false, 1});
-		run_case<uint64_t>({partition, which, 100003, 32, 64, true, true, false, 1});
+		run_case<uint32_t>({partition, which, 100003, 0, 32, false, false, 1});
+		run_case<uint32_t>({partition, which, 100003, 0, 32, true, true, 1});
+		run_case<uint64_t>({partition, which, 100003, 32, 64, false, false, 1});
+		run_case<uint64_t>({partition, which, 100003, 32, 64, true, true, 1});
 	}
 }
 
@@ -455,13 +450,12 @@ run_all_bits()
 		for (uint32_t end = begin; end <= 64; end += 1 + end % 3)
 		{
 			for (int flags = 0; flags < 4; flags++)
-				run_case<uint64_t>({GSORT_ENGINE_RADIX, n % 2 ? UNIFORM : ZIPF_HASHED, n++, begin, end, n % 3 == 0,
-					(flags & 1) != 0, (flags & 2) != 0});
+				run_case<uint64_t>({GSORT_ENGINE_RADIX, n % 2 ? UNIFORM : ZIPF_HASHED, n++, begin, end, n % 3 == 0, (flags & 1) != 0});
 		}
 		for (uint32_t end = begin; end <= 32; end += 1 + end % 3)
 		{
 			for (int flags = 0; flags < 2; flags++)
-				run_case<uint32_t>({GSORT_ENGINE_RADIX, UNIFORM, n++, begin, end, n % 3 == 0, flags != 0, n % 2 == 0});
+				run_case<uint32_t>({GSORT_ENGINE_RADIX, UNIFORM, n++, begin, end, n % 3 == 0, flags != 0});
 		}
 	}
 }
@@ -476,8 +470,8 @@ run_salts()
 		pairs_partition_salt = salt;
 		for (distribution which : {UNIFORM, ZIPF_HASHED, HALF_EQUAL, MANY_CLUSTERS})
 		{
-			run_case<uint64_t>({GSORT_ENGINE_PARTITION, which, 20011, 0, 64, true, true, true});
-			run_case<uint32_t>({GSORT_ENGINE_PARTITION, which, 20011, 0, 32, false, true, true});
+			run_case<uint64_t>({GSORT_ENGINE_PARTITION, which, 20011, 0, 64, true, true});
+			run_case<uint32_t>({GSORT_ENGINE_PARTITION, which, 20011, 0, 32, false, true});
 		}
 	}
 	pairs_partition_salt = 0;
@@ -495,12 +489,12 @@ run_small_distribution(distribution which)
 	for (int bytes : {chip_bytes[0], chip_bytes[1]})
 	{
 		emulator::the_chip.shared_bytes = bytes;
-		run_case<uint64_t>({partition, which, 31, 0, 64, true, true, true});
+		run_case<uint64_t>({partition, which, 31, 0, 64, true, true});
 		if (which % 2 == 0)
-			run_case<uint64_t>({partition, which, 4097, 0, 64, false, true, true});
+			run_case<uint64_t>({partition, which, 4097, 0, 64, false, true});
 		else
-			run_case<uint64_t>({partition, which, 4097, 35, 62, true, false, true});
-		run_case<uint32_t>({partition, which, 4099, 0, 32, which % 2 == 0, which % 2 != 0, true});
+			run_case<uint64_t>({partition, which, 4097, 35, 62, true, false});
+		run_case<uint32_t>({partition, which, 4099, 0, 32, which % 2 == 0, which % 2 != 0});
 	}
 }
 

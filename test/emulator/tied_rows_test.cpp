@@ -44,9 +44,8 @@ sorted_by(std::vector<Word> keys, const numbers &order, uint32_t bits, std::vect
 	void	   *aligned;
 	size_t		bytes;
 
-	pairs.struct_bytes = sizeof(pairs);
 	pairs.key_bits = 8 * sizeof(Word);
-	pairs.end_bit = bits;
+	pairs.bits = bits;
 	pairs.n = order.size();
 	pairs.d_keys = keys.data();
 	pairs.d_rows = order.data();

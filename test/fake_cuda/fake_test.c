@@ -528,45 +528,6 @@ test_second_pin(void)
 	munmap(pages, 1 << 20);
 }
 
-/* --- pairs ---------------------------------------------------------------- */
-
-static void
-test_pairs_arguments(void)
-{
-	static uint64_t memory[3][1 << 16] __attribute__((aligned(256)));
-	static char scratch[64 << 20] __attribute__((aligned(256)));
-	rig			rig;
-
-	current_test = "pairs are checked before anything is enqueued";
-	CHECK(rig_open(&rig, GSORT_KIND_CUDA, 0));
-	for (int engine = GSORT_ENGINE_AUTO; engine < GSORT_ENGINES; engine++)
-	{
-		gsort_pairs pairs = {
-			.struct_bytes = sizeof(pairs), .key_bits = 64, .end_bit = 64, .n = 1 << 16,
-				.d_keys = memory[0], .d_keys_out = memory[1], .d_rows_out = (uint32_t *) memory[2],
-				.engine = (gsort_engine) engine
-		};
-		size_t		bytes = gsort_pairs_scratch_bytes(rig.device, &pairs);
-		uint64_t	calls = fake.calls;
-
-		CHECK(bytes > 0 && bytes <= sizeof(scratch));
-		CHECK(gsort_pairs_sort(rig.device, &pairs, scratch, bytes - 1, NULL) == GSORT_BAD_ARG);
-		CHECK(gsort_pairs_sort(rig.device, &pairs, scratch + 8, bytes, NULL) == GSORT_BAD_ARG);
-		CHECK(fake.calls == calls);
-		CHECK(gsort_pairs_sort(rig.device, &pairs, scratch, bytes, NULL) == GSORT_OK);
-		CHECK(fake.calls > calls);
-		/* refused, but the device goes on */
-		fake.calls = 0;
-		fake.refuse_at = 2;
-		fake.refuse_for = 1;
-		CHECK(gsort_pairs_sort(rig.device, &pairs, scratch, bytes, NULL) == GSORT_NOMEM);
-		fake.refuse_at = 0;
-		CHECK(fake_left_error() == 0);
-		CHECK(gsort_pairs_sort(rig.device, &pairs, scratch, bytes, NULL) == GSORT_OK);
-	}
-	rig_close(&rig);
-}
-
 /* --- two devices, a thread for each --------------------------------------- */
 
 static life other;
@@ -588,22 +549,25 @@ append_in_thread(void)
 	CHECK(pthread_join(thread, NULL) == 0);
 }
 
+/* The launches of a finish. */
 static uint64_t
-launches_counted(gsort_device *device)
+launches_counted(life *l, void (*meanwhile) (void))
 {
-	static uint64_t memory[3][1 << 16] __attribute__((aligned(256)));
-	static char scratch[64 << 20] __attribute__((aligned(256)));
-	gsort_pairs pairs = {
-		.struct_bytes = sizeof(pairs), .key_bits = 64, .end_bit = 64, .n = 1 << 16,
-			.d_keys = memory[0], .d_keys_out = memory[1], .d_rows_out = (uint32_t *) memory[2],
-			.engine = GSORT_ENGINE_RADIX
-	};
+	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1,
+								 .block_bytes = 2 * CHUNKS * CHUNK_BYTES, .engine = GSORT_ENGINE_RADIX};
 	gsort_device_info info;
 
-	gsort_set_fail_at(device, UINT64_MAX, GSORT_FAIL_LAUNCHES);
-	CHECK(gsort_pairs_sort(device, &pairs, scratch, sizeof(scratch), NULL) == GSORT_OK);
-	gsort_device_get_info(device, &info);
-	gsort_set_fail_at(device, 0, 0);
+	memset(l->events, 0, sizeof(l->events));
+	CHECK(gsort_job_open(l->rig.device, &options, &l->job) == GSORT_OK);
+	CHECK(feed(l));
+	gsort_set_fail_at(l->rig.device, UINT64_MAX, GSORT_FAIL_LAUNCHES);
+	fake.meanwhile = meanwhile;
+	CHECK(finish(l, GSORT_SORTED_RUN));
+	CHECK(fake.meanwhile == NULL);
+	gsort_device_get_info(l->rig.device, &info);
+	gsort_set_fail_at(l->rig.device, 0, 0);
+	gsort_job_close(l->job);
+	poll_until(l, GSORT_EVENT_CLOSED, 1);
 	return info.fail_count;
 }
 
@@ -616,22 +580,20 @@ test_two_devices(void)
 								 .block_bytes = CHUNK_BYTES};
 	int			ordinal = rig_ordinal;
 	uint64_t	alone;
-	rig			rig;
+	life		l = {.columns = 1, .chunk_rows = CHUNK_ROWS, .chunk_bytes = CHUNK_BYTES};
 
 	current_test = "two devices count launches of their own";
 	other = (life) {.columns = 1, .chunk_rows = CHUNK_ROWS, .chunk_bytes = CHUNK_BYTES};
-	CHECK(rig_open(&rig, GSORT_KIND_CUDA, 0));
+	CHECK(rig_open(&l.rig, GSORT_KIND_CUDA, 0));
 	rig_ordinal = 0;
 	CHECK(rig_open(&other.rig, GSORT_KIND_CUDA, 0));
 	rig_ordinal = ordinal;
 	CHECK(gsort_job_open(other.rig.device, &options, &other.job) == GSORT_OK);
 	CHECK(gsort_job_reserve(other.job, CHUNK_ROWS, CHUNK_BYTES) == GSORT_OK);
-	alone = launches_counted(rig.device);
-	fake.meanwhile = append_in_thread;
-	CHECK(launches_counted(rig.device) == alone);
-	CHECK(fake.meanwhile == NULL);
+	alone = launches_counted(&l, NULL);
+	CHECK(launches_counted(&l, append_in_thread) == alone);
 	rig_close(&other.rig);
-	rig_close(&rig);
+	rig_close(&l.rig);
 }
 
 /* --- the budget ----------------------------------------------------------- */
@@ -687,7 +649,6 @@ main(int argc, char **argv)
 	test_unpinned();
 	test_staging();
 	test_second_pin();
-	test_pairs_arguments();
 	test_two_devices();
 	current_test = "a call refused once, alone";
 	test_refused(live_alone, 1, 1);

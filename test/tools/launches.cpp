@@ -82,7 +82,7 @@ sort_all_pairs(void)
 			{
 				pairs.n = n;
 				pairs.key_bits = key_bits;
-				pairs.end_bit = bits;
+				pairs.bits = bits;
 				pairs.d_keys_out = bits % 2 == 0 ? NO_MEMORY : NULL;
 				sort_pairs(pairs);
 			}

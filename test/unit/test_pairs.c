@@ -1,8 +1,8 @@
 /*
  * test_pairs.c
- *	  gsort_pairs_sort against a stable reference: every engine, both widths,
- *	  bit ranges, with and without rows, output keys and preserved keys; and the
- *	  choice of the engine.
+ *	  Sorts of pairs against a stable reference: every engine, both widths, any
+ *	  number of bits, with and without rows and output keys; and the choice of
+ *	  the engine.
  */
 #include "rig.h"
 
@@ -12,7 +12,7 @@
 #include "device_memory.h"
 #include "host/host_parts.h"
 #include "host/radix_sample.h"
-#include "sort/pairs_choice.h"
+#include "pairs_sort.h"
 
 #define PAIRS_MAX	200000
 #define MANY_PAIRS	1500000		/* the partition's buckets exceed a tile */
@@ -79,14 +79,14 @@ text_of_digits(uint64_t digits)
 }
 
 static uint64_t
-random_key(keys_kind kind, uint32_t begin_bit)
+random_key(keys_kind kind)
 {
 	if (kind == KEYS_EVEN)
 		return random64();
 	if (kind == KEYS_FEW_VALUES)
 		return (random_below(FEW_VALUES) + 1) * 0x9e3779b97f4a7c15u;
 	if (kind == KEYS_TIED)
-		return (begin_bit < 64 ? random_below(3) << begin_bit : 0) | (random64() & key_low_bits(begin_bit));
+		return random_below(3);
 	if (kind == KEYS_SKEWED)
 		return random64() >> random_below(64);
 	if (kind == KEYS_OF_PREFIXES)
@@ -94,12 +94,12 @@ random_key(keys_kind kind, uint32_t begin_bit)
 	if (kind == KEYS_OF_DIGITS)
 		return text_of_digits(random64());
 	if (kind == KEYS_SHORT)
-		return random64() % 0x1000000 >> random_below(20) << begin_bit;
-	return random_below(3) == 0 ? random_below(5) << begin_bit : random64();
+		return random64() % 0x1000000 >> random_below(20);
+	return random_below(3) == 0 ? random_below(5) : random64();
 }
 
 static uint64_t
-key_by_place(keys_kind kind, uint64_t i, uint64_t n, uint32_t begin_bit)
+key_by_place(keys_kind kind, uint64_t i, uint64_t n)
 {
 	uint64_t	key = kind == KEYS_FROM_ABOVE ? n - i : i + 1;
 
@@ -109,7 +109,7 @@ key_by_place(keys_kind kind, uint64_t i, uint64_t n, uint32_t begin_bit)
 		key = 0;
 	else if (kind == KEYS_DEEP)
 		key = i % (n / 64 + 1) == 0 ? 1ull << i / (n / 64 + 1) % 64 : i % 2;
-	return key << begin_bit;
+	return key;
 }
 
 /* The input on the host, and the reference. */
@@ -126,8 +126,6 @@ typedef struct pairs_case
 static void
 make_case(pairs_case *c, const gsort_pairs *pairs, keys_kind kind, int with_rows)
 {
-	uint32_t	bits = pairs->end_bit - pairs->begin_bit;
-
 	c->key_bits = pairs->key_bits;
 	c->n = pairs->n;
 	c->key_bytes = pairs->n * pairs->key_bits / 8;
@@ -136,8 +134,8 @@ make_case(pairs_case *c, const gsort_pairs *pairs, keys_kind kind, int with_rows
 	c->sorted = malloc(c->n * sizeof(pair) + 1);
 	for (uint64_t i = 0; i < c->n; i++)
 	{
-		uint64_t	key = kind < KEYS_BY_PLACE ? random_key(kind, pairs->begin_bit) :
-			key_by_place(kind, i, pairs->n, pairs->begin_bit);
+		uint64_t	key = kind < KEYS_BY_PLACE ? random_key(kind) :
+			key_by_place(kind, i, pairs->n);
 
 		if (c->key_bits == 64)
 			((uint64_t *) c->keys)[i] = key;
@@ -146,7 +144,7 @@ make_case(pairs_case *c, const gsort_pairs *pairs, keys_kind kind, int with_rows
 		key = key_at(c->keys, c->key_bits, i);
 		if (with_rows)
 			c->rows[i] = (uint32_t) random64();
-		c->sorted[i].digits = bits == 0 ? 0 : key >> pairs->begin_bit & key_low_bits(bits);
+		c->sorted[i].digits = key & key_low_bits(pairs->bits);
 		c->sorted[i].key = key;
 		c->sorted[i].place = (uint32_t) i;
 		c->sorted[i].row = with_rows ? c->rows[i] : (uint32_t) i;
@@ -173,11 +171,6 @@ check_case(const pairs_case *c, const gsort_pairs *pairs, int on_gpu)
 			keys_right &= key_at(keys, c->key_bits, i) == c->sorted[i].key;
 		CHECK(keys_right);
 	}
-	if (pairs->preserve_keys)
-	{
-		device_read(on_gpu, keys, pairs->d_keys, c->key_bytes);
-		CHECK(memcmp(keys, c->keys, c->key_bytes) == 0);
-	}
 	free(rows);
 	free(keys);
 }
@@ -202,11 +195,11 @@ sort_case(rig *rig, gsort_pairs *pairs, keys_kind kind, int with_rows, int with_
 	pairs->d_rows = d_rows;
 	pairs->d_keys_out = with_keys_out ? device_alloc(on_gpu, c.key_bytes) : NULL;
 	pairs->d_rows_out = device_alloc(on_gpu, c.n * sizeof(uint32_t));
-	scratch_bytes = gsort_pairs_scratch_bytes(rig->device, pairs);
+	scratch_bytes = pairs_scratch_bytes(rig->device, pairs);
 	CHECK(scratch_bytes > 0);
 	scratch = device_alloc(on_gpu, scratch_bytes);
-	CHECK(gsort_pairs_sort(rig->device, pairs, scratch, scratch_bytes - 1, NULL) == GSORT_BAD_ARG);
-	CHECK(gsort_pairs_sort(rig->device, pairs, scratch, scratch_bytes, NULL) == GSORT_OK);
+	CHECK(!pairs_sort(rig->device, pairs, scratch, scratch_bytes - 1));
+	CHECK(pairs_sort(rig->device, pairs, scratch, scratch_bytes));
 	check_case(&c, pairs, on_gpu);
 	device_free(on_gpu, scratch);
 	device_free(on_gpu, pairs->d_keys);
@@ -218,21 +211,6 @@ sort_case(rig *rig, gsort_pairs *pairs, keys_kind kind, int with_rows, int with_
 	free(c.keys);
 	free(c.rows);
 	free(c.sorted);
-}
-
-static void
-test_refused_pairs(rig *rig)
-{
-	gsort_pairs pairs = {.struct_bytes = sizeof(pairs), .key_bits = 16};
-
-	CHECK(gsort_pairs_scratch_bytes(rig->device, &pairs) == 0);
-	pairs.key_bits = 32;
-	pairs.end_bit = 33;
-	CHECK(gsort_pairs_scratch_bytes(rig->device, &pairs) == 0);
-	CHECK(gsort_pairs_sort(rig->device, &pairs, NULL, 0, NULL) == GSORT_BAD_ARG);
-	pairs.end_bit = 32;
-	pairs.engine = GSORT_ENGINES;
-	CHECK(gsort_pairs_scratch_bytes(rig->device, &pairs) == 0);
 }
 
 /* The choice is never AUTO, never an engine that the device lacks, and follows
@@ -278,25 +256,14 @@ test_choice(void)
 static gsort_pairs
 describe_round(int round, uint64_t n)
 {
-	uint32_t	key_bits = round & 1 ? 64 : 32;
-	uint32_t	begin_bit = round % 3 == 0 ? 0 : (uint32_t) random_below(key_bits);
-	uint32_t	end_bit = round % 3 == 0 ? key_bits :
-		begin_bit + (uint32_t) random_below(key_bits - begin_bit + 1);
-	gsort_pairs pairs = {
-		.struct_bytes = sizeof(pairs),
-		.key_bits = key_bits,
-		.begin_bit = begin_bit,
-		.end_bit = end_bit,
-		.n = n,
-		.preserve_keys = round >> 1 & 1,
-	};
+	gsort_pairs pairs = {.key_bits = round & 1 ? 64 : 32, .n = n};
 
+	pairs.bits = round % 3 == 0 ? pairs.key_bits : (uint32_t) random_below(pairs.key_bits + 1);
 	return pairs;
 }
 
-/* Bit 0: long keys; 1: bits below the sorted ones; 2: rows; 3: sorted keys; 4:
- * preserved keys. */
-#define TIED_SHAPES 32
+/* Bit 0: long keys; 1: rows; 2: sorted keys. */
+#define TIED_SHAPES 8
 
 static void
 sort_tied(rig *rig, gsort_engine engine, uint32_t n, int shape, int no_bits)
@@ -305,12 +272,8 @@ sort_tied(rig *rig, gsort_engine engine, uint32_t n, int shape, int no_bits)
 
 	pairs.engine = engine;
 	pairs.key_bits = shape & 1 ? 64 : 32;
-	pairs.begin_bit = shape & 2 ? 5 : 0;
-	pairs.end_bit = pairs.key_bits;
-	if (no_bits)				/* at either end of the key */
-		pairs.begin_bit = pairs.end_bit = shape & 2 ? pairs.key_bits : 0;
-	pairs.preserve_keys = shape >> 4 & 1;
-	sort_case(rig, &pairs, KEYS_TIED, shape >> 2 & 1, shape >> 3 & 1);
+	pairs.bits = no_bits ? 0 : pairs.key_bits;
+	sort_case(rig, &pairs, KEYS_TIED, shape >> 1 & 1, shape >> 2 & 1);
 }
 
 /* Every engine keeps ties in the order of the input, also at the borders of its
@@ -323,7 +286,7 @@ test_ties(rig *rig)
 
 	for (int engine = GSORT_ENGINE_AUTO; engine <= last_engine; engine++)
 	{
-		for (int shape = 0; shape < TIED_SHAPES; shape++)
+		for (int shape = 0; shape < 4 * TIED_SHAPES; shape++)
 		{
 			uint32_t	border = borders[(shape + shape / 8 + engine) % (int) (sizeof(borders) / sizeof(borders[0]))];
 
@@ -339,7 +302,7 @@ test_ties(rig *rig)
 static void
 test_even_many(rig *rig)
 {
-	static const uint32_t shapes[][3] = {{32, 0, 32}, {32, 3, 30}, {64, 0, 64}, {64, 20, 52}, {64, 3, 60}, {32, 0, 32}, {64, 0, 64}};
+	static const uint32_t shapes[][2] = {{32, 32}, {32, 27}, {64, 64}, {64, 32}, {64, 57}, {32, 32}, {64, 64}};
 
 	for (int round = 0; round < (int) (sizeof(shapes) / sizeof(shapes[0])) && rig->kind == GSORT_KIND_CUDA; round++)
 	{
@@ -347,8 +310,7 @@ test_even_many(rig *rig)
 
 		pairs.engine = GSORT_ENGINE_PARTITION;
 		pairs.key_bits = shapes[round][0];
-		pairs.begin_bit = shapes[round][1];
-		pairs.end_bit = shapes[round][2];
+		pairs.bits = shapes[round][1];
 		sort_case(rig, &pairs, KEYS_EVEN, round & 1, round >> 1 & 1);
 	}
 }
@@ -377,7 +339,7 @@ choose_way(keys_kind kind, int table_wanted, uint32_t *largest)
 {
 	uint64_t   *keys = malloc(MANY_PAIRS * sizeof(*keys));
 	uint32_t	counts[SPLIT_DIGITS] = {0};
-	key_window	window = {0, 0, UINT64_MAX};
+	key_window	window = {0, UINT64_MAX};
 	uint64_t	any = 0;
 	uint64_t	all = UINT64_MAX;
 	uint16_t   *table = NULL;
@@ -386,7 +348,7 @@ choose_way(keys_kind kind, int table_wanted, uint32_t *largest)
 
 	for (uint32_t i = 0; i < MANY_PAIRS; i++)
 	{
-		keys[i] = random_key(kind, 0);
+		keys[i] = random_key(kind);
 		any |= keys[i];
 		all &= keys[i];
 	}
@@ -451,6 +413,5 @@ test_pairs(rig *rig)
 	if (rig->kind == GSORT_KIND_HOST)
 		test_host_ways();
 	test_ties(rig);
-	test_refused_pairs(rig);
 	test_choice();
 }

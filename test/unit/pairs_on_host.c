@@ -1,17 +1,16 @@
 /*
- * host_pairs.c
- *	  Sorts of pairs that belong to no job.  Lays out the caller's arrays and
+ * pairs_on_host.c
+ *	  Sorts of pairs on the host device.  Lays out the caller's arrays and
  *	  scratch for the radix sort, and sorts before it returns.
  *
- * In:  a gsort_pairs whose shape cuda/api has checked; scratch of the caller.
- * Out: the sorted rows and, if requested, keys.
- *
- * Runs on the thread that calls gsort.h; idle threads share its parts.
+ * Runs on the calling thread; idle threads of the device share its parts.  Uses
+ * some 600 kB of the caller's stack.
  */
-#include "host/host_job.h"
+#include "pairs_sort.h"
 
 #include <string.h>
 
+#include "host/host_job.h"
 #include "host/host_radix.h"
 
 #define PAIRS_ALIGN		256
@@ -24,9 +23,8 @@ pairs_array_bytes(uint64_t n, size_t item_bytes)
 }
 
 size_t
-host_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs)
+pairs_on_host_scratch_bytes(const gsort_pairs *pairs)
 {
-	(void) device;
 	return PAIRS_ALIGN + 2 * pairs_array_bytes(pairs->n, sizeof(uint64_t)) +
 		pairs_array_bytes(pairs->n, sizeof(uint32_t));
 }
@@ -74,9 +72,8 @@ copy_part_out(void *arg, uint32_t part)
 			pairs->d_rows != NULL ? pairs->d_rows[i] : (uint32_t) i;
 }
 
-gsort_status
-host_pairs_sort(gsort_device *device, const gsort_pairs *pairs,
-				void *d_scratch, size_t scratch_bytes, void *stream)
+int
+pairs_on_host(gsort_device *device, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes)
 {
 	host_pool  *pool = ((host_device *) device)->pool;
 	size_t		keys_bytes = pairs_array_bytes(pairs->n, sizeof(uint64_t));
@@ -93,9 +90,8 @@ host_pairs_sort(gsort_device *device, const gsort_pairs *pairs,
 	host_pairs	sorted;
 	pairs_copy	copy = {pairs, &sort.sides[1], host_parts(pool, pairs->n)};
 
-	(void) stream;
-	if (scratch_bytes < host_pairs_scratch_bytes(device, pairs))
-		return gsort_fail(device, GSORT_BAD_ARG, "scratch too small");
+	if (scratch_bytes < pairs_on_host_scratch_bytes(pairs))
+		return 0;
 	if (sort.row_bits > 0)
 	{
 		host_pool_for(pool, copy.parts, copy_part_in, &copy);
@@ -103,11 +99,10 @@ host_pairs_sort(gsort_device *device, const gsort_pairs *pairs,
 	}
 	else if (pairs->d_keys_out != NULL)
 		sort.sides[0].keys = pairs->d_keys_out;
-	sort.begin_bit = sort.row_bits + pairs->begin_bit;
-	sort.end_bit = sort.row_bits + pairs->end_bit;
+	sort.bits = pairs->bits;
 	if (!host_radix_run(pool, &sort, &sorted))
-		return gsort_fail(device, GSORT_NOMEM, "out of memory for the digits' counts");
+		return 0;
 	copy.side = &sorted;
 	host_pool_for(pool, copy.parts, copy_part_out, &copy);
-	return GSORT_OK;
+	return 1;
 }
