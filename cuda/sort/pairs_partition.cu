@@ -22,8 +22,6 @@
  * uneven for linear maps.  In that case all stages leave the sort to
  * pairs_radix.cu, whose kernels also read the plan.
  *
- * Input of one tile takes one kernel.
- *
  * Kernels that read many keys are instantiated for 32-bit and 64-bit keys: they
  * estimate or count the buckets, scatter to them, pass presorted keys through,
  * or read keys whose words tie.  The other kernels read items, whose words hold
@@ -109,12 +107,6 @@ lay_out(const gsort_pairs *pairs, void *d_scratch)
 	return scratch;
 }
 
-static key_view
-view_keys(const gsort_pairs *pairs)
-{
-	return {pairs->d_keys, key_low_bits(pairs->bits), 0, pairs->key_bits};
-}
-
 template<typename Row, bool MayBeWide>
 static cudaError_t
 sort_in_stages(const key_view &keys, uint32_t n, const sort_scratch &scratch,
@@ -131,15 +123,15 @@ sort_in_stages(const key_view &keys, uint32_t n, const sort_scratch &scratch,
 	return sort_segments<Row, MayBeWide>(sorted, scratch.plan, scratch.crowded, emit, target);
 }
 
-/* Enqueues the sort with this tuning row: one kernel, or all stages and the
- * radix sort's kernels for a hand-over. */
+/* Enqueues the sort with this tuning row: all stages, and the radix sort's
+ * kernels for a hand-over. */
 template<typename Row>
 static cudaError_t
 sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 		  const sort_device &device, cudaStream_t stream)
 {
 	const sort_scratch scratch = lay_out<Row>(pairs, d_scratch);
-	const key_view keys = view_keys(pairs);
+	const key_view keys = {pairs->d_keys, key_low_bits(pairs->bits), 0, pairs->key_bits};
 	const emit_pairs emit = {keys, pairs->d_rows, pairs->d_rows_out,
 		(uint64_t *) pairs->d_keys_out};
 	const uint32_t n = (uint32_t) pairs->n;
@@ -150,8 +142,6 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 	CUDA_TRY(find_early_launches((const void *) partition_sample_kernel, &target.stream.early));
 	if (n == 0)
 		return cudaSuccess;
-	if (n <= Row::SORT_TILE)
-		return sort_one_tile<Row>(keys, n, emit, target);
 	CUDA_TRY((may_be_wide(pairs) ? sort_in_stages<Row, true>(keys, n, scratch, emit, target) :
 			  sort_in_stages<Row, false>(keys, n, scratch, emit, target)));
 	/* last, because its scratch overlaps the partition's */
@@ -164,7 +154,7 @@ static tuning_choice
 choose_row(const gsort_pairs *pairs, const sort_device &device)
 {
 	if (pairs->n > GSORT_RUN_ROWS_MAX || pairs->bits == 0 || pairs->bits > pairs->key_bits ||
-		 !partition_takes(pairs))
+		!partition_takes(pairs))
 		return TUNING_CHOICE_NONE;
 	return sort_tuning_row(pairs->n, device.shared_bytes);
 }

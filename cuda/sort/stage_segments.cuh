@@ -133,18 +133,4 @@ sort_segments(const segments_input &in, partition_plan *plan, uint32_t *crowded,
 	return launches.merge_long();
 }
 
-/* Sorts all n keys, at most one tile, as one segment.  The kernel makes the
- * items itself, without an earlier stage. */
-template<typename Row, typename Emit>
-static cudaError_t
-sort_one_tile(const key_view &keys, uint32_t n, const Emit &emit, const launch_target &target)
-{
-	typedef sort_row<Row, true> TileRow;
-	const item_order<true> order = {keys, 1, false};
-
-	return launch(tile_sort_keys_kernel<TileRow, Emit>, 1, TileRow::SORT_THREADS,
-				  sizeof(merge_sort_memory<TileRow::SORT_TILE, true>), target.stream.stream, n,
-				  order, emit);
-}
-
 #endif							/* GSORT_STAGE_SEGMENTS_CUH */

@@ -260,27 +260,4 @@ merge_sort_tile(item_arrays<Wide> tile, uint32_t count, const Order &order)
 	__syncthreads();
 }
 
-/*
- * Sorts input of one tile, n at most SORT_TILE, from the keys, and emits it at
- * once.  Grid: one block of SORT_THREADS; shared: merge_sort_memory.
- */
-template<typename Row, typename Emit>
-static __global__ void
-__launch_bounds__(Row::SORT_THREADS)
-tile_sort_keys_kernel(uint32_t n, item_order<true> order, Emit emit)
-{
-	typedef merge_sort_memory<Row::SORT_TILE, true> memory;
-
-	SHARED_MEMORY(raw);
-	memory	   &shared = *(memory *) raw;
-	item_arrays<true> tile = {shared.first, shared.second};
-
-	for (uint32_t i = threadIdx.x; i < n; i += Row::SORT_THREADS)
-		tile.put(i, {order.keys[i], i});
-	__syncthreads();
-	merge_sort_tile<Row::SORT_THREADS, Row::SORT_ITEMS, true>(tile, n, order);
-	for (uint32_t i = threadIdx.x; i < n; i += Row::SORT_THREADS)
-		emit(i, tile.get(i).second);
-}
-
 #endif							/* GSORT_TILE_SORT_CUH */

@@ -83,8 +83,7 @@ test_row_of_stages(key_kind kind, uint32_t n, uint32_t bits, const launch_target
 
 	for (uint64_t &word : words_in)
 		word = dice();
-	expect((n <= Row::SORT_TILE ? sort_one_tile<Row>(view, n, emit, target) :
-			sort_to_words<Row, MayBeWide>(view, n, memory, emit, target)) == cudaSuccess &&
+	expect(sort_to_words<Row, MayBeWide>(view, n, memory, emit, target) == cudaSuccess &&
 		   memory.intact() && words_out.intact(), name);
 	for (uint32_t place = 0; place < n; place++)
 		right = right && words_out.data()[place] == words_in[order[place]];
