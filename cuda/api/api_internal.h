@@ -3,7 +3,7 @@
  *	  Declarations shared by the files of cuda/api.  Implementations include
  *	  gsort_device.h instead.
  *
- * device.c   the device: opening, events, failures, sorts of pairs
+ * device.c   the device: opening, events, failures
  * job.c      a job's beginning and end, and its reservations
  * feed.c     chunks: checks, and places in the arena
  * blocks.c  finishes, directories, fetches

@@ -1,14 +1,14 @@
 /*
  * host_begins.c
  *	  Row words in sorted order, and the block begins of a run (see
- *	  host_begins.h).
+ *	  host_sort.h).
  *
  * A row word has a row's place and length (host_run.h).  The rows are divided
  * into parts, one task each.  A task copies the row words of its part into
  * sorted order and sums their lengths.  The sums give each part its offset in
  * the sorted stream.  Each part then finds the blocks that begin in it.
  */
-#include "host/host_begins.h"
+#include "host/host_sort.h"
 
 #include <stdlib.h>
 #include <string.h>

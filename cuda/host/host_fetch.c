@@ -1,11 +1,11 @@
 /*
  * host_fetch.c
- *	  Writes the bytes of blocks (see host_fetch.h).
+ *	  Writes the bytes of blocks (see host_run.h).
  *
  * Rows are read in random order, so their cache lines are prefetched some rows
  * ahead.
  */
-#include "host/host_fetch.h"
+#include "host/host_run.h"
 
 #include <string.h>
 

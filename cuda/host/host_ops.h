@@ -25,12 +25,11 @@
 #include <stdatomic.h>
 
 #include "api/gsort_device.h"
-#include "host/host_fetch.h"
+#include "host/host_run.h"
 #include "host/host_memory.h"
 #include "host/host_merge.h"
 #include "host/host_limits.h"
 #include "host/host_pool.h"
-#include "host/host_run.h"
 #include "host/host_sort.h"
 
 typedef struct host_job host_job;

@@ -24,8 +24,20 @@
 /* Light tasks wait for at most one part, which bounds its size. */
 #define PART_ROWS_MAX	(1u << 20)
 
+#define PARTS_MAX		256
+
 /* The number of parts for a pass over n rows. */
-uint32_t	host_parts(const host_pool *pool, uint64_t n);
+static inline uint32_t
+host_parts(const host_pool *pool, uint64_t n)
+{
+	uint64_t	parts = (uint64_t) host_pool_threads(pool);
+
+	if (n / HOST_SMALL_ROWS < parts)
+		return n < HOST_SMALL_ROWS ? 1 : (uint32_t) (n / HOST_SMALL_ROWS);
+	if (n / PART_ROWS_MAX > parts)
+		parts = n / PART_ROWS_MAX;
+	return parts < PARTS_MAX ? (uint32_t) parts : PARTS_MAX;
+}
 
 static inline uint64_t
 host_part_begin(uint64_t n, uint32_t parts, uint32_t part)

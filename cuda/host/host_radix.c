@@ -6,12 +6,12 @@
  * Out: sorted pairs on side 0, or the input if it was sorted already.
  *
  * A split divides a range by the highest bits in which its keys differ, or by a
- * table if a sample shows that these bits are not enough (radix_sample.h).  The
+ * table if a sample shows that these bits are not enough (radix_sample.c).  The
  * split counts the digits, turns the counts into places, and scatters the pairs
  * to the other side.  All threads share the split of a large range.  A prefix
  * sum over (digit, part) gives each part its places, which keeps the sort
  * stable.  The result is a list of buckets, and each is sorted by one idle
- * thread (radix_bucket.h).
+ * thread (radix_bucket.c).
  *
  * The caller owns the memory of both sides.  Counts and the list of buckets are
  * malloc'd; a thread's buffers are on its stack.
@@ -21,8 +21,7 @@
 #include <stdlib.h>
 
 #include "gsort.h"
-#include "host/radix_bucket.h"
-#include "host/radix_sample.h"
+#include "host/radix_steps.h"
 #include "rows/key_plan.h"
 
 /* A bucket takes several passes; the limit bounds the wait of light tasks to
@@ -250,7 +249,7 @@ static gsort_status
 sort_by_passes(sorter *sort, split *s, uint64_t varying, uint32_t passes, int side)
 {
 	uint32_t	begin = (uint32_t) __builtin_ctzll(varying);
-	uint32_t	bits = (bit_length(varying) - begin + passes - 1) / passes;
+	uint32_t	bits = (significant_bits(varying) - begin + passes - 1) / passes;
 
 	s->digits = 1u << bits;
 	s->streamed = 0;

@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/host_begins.h"
 #include "host/host_radix.h"
 #include "host/host_segments.h"
 #include "rows/tie_bits.h"

@@ -13,10 +13,24 @@
 
 #include <stdatomic.h>
 
-#include "host/host_begins.h"
 #include "host/host_pool.h"
 #include "host/host_run.h"
 #include "rows/tie_rule.h"
+
+/* The block begins of a sorted run.  The arrays are malloc'd; the receiver owns
+ * them. */
+typedef struct host_begins
+{
+	uint32_t   *rows;
+	uint64_t   *units;
+	uint64_t	n;
+	uint64_t	total_units;
+} host_begins;
+
+/* Finds row words in sorted order, and the block begins (host_begins.c).
+ * order NULL: as fed.  row_words has room for all rows.  0: out of memory. */
+int			host_begins_find(const host_run *run, host_pool *pool, const uint32_t *order,
+							 uint64_t rows, uint64_t *row_words, host_begins *begins);
 
 /* Memory of a sort of that many rows beside the extents. */
 uint64_t	host_sort_bytes(const gsort_job_options *options, uint64_t rows);

@@ -1,6 +1,6 @@
 /*
  * radix_bucket.c
- *	  Sorts a bucket of pairs in one thread (see radix_bucket.h).
+ *	  Sorts a bucket of pairs in one thread (see radix_steps.h).
  *
  * A bucket larger than a cache is split by the highest bits in which its keys
  * differ.  A smaller one is sorted least significant digit first, between its
@@ -9,7 +9,7 @@
  * among themselves.  Bits shared by a whole bucket thus cost nothing, and low
  * bits are read only where they decide.
  */
-#include "host/radix_bucket.h"
+#include "host/radix_steps.h"
 
 #define DIGIT_BITS		PLAIN_BITS_MAX	/* digit width of a pass within the cache */
 #define DIGITS			(1u << DIGIT_BITS)
@@ -117,7 +117,7 @@ sort_cached_bucket(const bucket_sorter *sort, int side, uint64_t begin, uint64_t
 				   uint64_t varying, pair_shape shape, bucket_sort again)
 {
 	uint32_t	n = (uint32_t) (end - begin);
-	int			two_passes = n > ONE_PASS_ROWS && bit_length(varying) > DIGIT_BITS;
+	int			two_passes = n > ONE_PASS_ROWS && significant_bits(varying) > DIGIT_BITS;
 	uint32_t	low_bits = bits_below(varying, two_passes ? 2 * DIGIT_BITS : DIGIT_BITS);
 	key_digit	low = digit_above(sort->window, low_bits, DIGIT_BITS);
 	key_digit	high = digit_above(sort->window, low_bits + DIGIT_BITS, DIGIT_BITS);

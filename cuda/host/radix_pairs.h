@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "host/host_parts.h"
+#include "rows/host_device.h"
 
 #define INLINED static inline __attribute__((always_inline))
 
@@ -118,18 +119,12 @@ move_pair(const host_pairs *from, uint64_t i, const host_pairs *to, uint64_t pla
 		to->rows[place] = shape == ROWS_GIVEN ? from->rows[i] : (uint32_t) i;
 }
 
-static inline uint32_t
-bit_length(uint64_t value)
-{
-	return value == 0 ? 0 : 64 - (uint32_t) __builtin_clzll(value);
-}
-
 /* Number of bits below a digit that has bits bits, from the highest varying one
  * down. */
 static inline uint32_t
 bits_below(uint64_t varying, uint32_t bits)
 {
-	uint32_t	length = bit_length(varying);
+	uint32_t	length = significant_bits(varying);
 
 	return length > bits ? length - bits : 0;
 }
@@ -142,9 +137,9 @@ static inline uint32_t
 split_bits(uint64_t n, uint64_t varying, int lines)
 {
 	uint32_t	most = lines ? SPLIT_BITS_MAX : PLAIN_BITS_MAX;
-	uint32_t	bits = bit_length(n / (CACHED_ROWS / 2));
+	uint32_t	bits = significant_bits(n / (CACHED_ROWS / 2));
 
-	return lines || bits > most || bit_length(varying) <= most ? most : bits;
+	return lines || bits > most || significant_bits(varying) <= most ? most : bits;
 }
 
 /* Summarizes a range of at least one key. */

@@ -1,11 +1,16 @@
 /*
  * radix_sample.c
- *	  The choice among digits, a table and passes (see radix_sample.h).
+ *	  The choice among digits, a table and passes (see radix_steps.h).
+ *
+ * Texts, numbers in floating point and numbers of any length divide unevenly by
+ * few bits.  A table then assigns a part to each value of more bits.  Short
+ * keys are sorted least significant digit first, where crowded digits do no
+ * harm.
  *
  * A search among splitters would cost more than a split.  A table of their
  * first bits needs one access, mostly to few of its lines.
  */
-#include "host/radix_sample.h"
+#include "host/radix_steps.h"
 
 #include <stdlib.h>
 
@@ -100,10 +105,10 @@ radix_sample_choose(key_window window, const uint64_t *keys, uint64_t n, uint64_
 					key_digit *digit, uint16_t **table)
 {
 	uint32_t	sample[SAMPLE_MAX];
-	uint32_t	length = bit_length(varying);
+	uint32_t	length = significant_bits(varying);
 	uint32_t	span = length - (uint32_t) __builtin_ctzll(varying);
 	uint32_t	passes = (span + PLAIN_BITS_MAX - 1) / PLAIN_BITS_MAX;
-	uint32_t	bits = bit_length(n / ROWS_PER_ENTRY);
+	uint32_t	bits = significant_bits(n / ROWS_PER_ENTRY);
 	uint32_t	size;
 	key_digit	entry;
 

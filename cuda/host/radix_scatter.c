@@ -6,7 +6,7 @@
  * cache lines.  A full buffer is written past the caches (Satish et al., "Fast
  * Sort on CPUs and GPUs", SIGMOD 2010).
  */
-#include "host/radix_scatter.h"
+#include "host/radix_steps.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>

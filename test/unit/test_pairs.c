@@ -11,7 +11,7 @@
 
 #include "device_memory.h"
 #include "host/host_parts.h"
-#include "host/radix_sample.h"
+#include "host/radix_steps.h"
 #include "pairs_sort.h"
 
 #define PAIRS_MAX	200000
