@@ -373,8 +373,8 @@ struct input
 		report(algorithm, 8 * sizeof(Key), n, name.c_str(), times, right(with_keys));
 	}
 
-	/* The keys are a copy, which the sort overwrites.  Without sorted keys, a sort
-	 * that knows the varying bits gets these alone, as a job's sort does. */
+	/* The keys are a copy, which the sort overwrites.  Without sorted keys, a
+	 * sort that knows the varying bits gets these alone, as a job's does. */
 	void run_engine(const char *algorithm, gsort_engine engine, bool with_keys)
 	{
 		gsort_pairs pairs = {};

@@ -12,7 +12,6 @@
  */
 #include "device/cuda_device.cuh"
 
-
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -28,13 +27,6 @@
 
 /* --- finding a device ----------------------------------------------------- */
 
-/* The oldest driver of the runtime's major version. */
-static int
-oldest_driver(int runtime_version)
-{
-	return runtime_version >= 13000 ? 580 : 525;
-}
-
 /* Writes why there is no device, in the style of a log line. */
 static void
 explain_no_device(cudaError_t error, char *reason, size_t reason_bytes)
@@ -47,7 +39,7 @@ explain_no_device(cudaError_t error, char *reason, size_t reason_bytes)
 		snprintf(reason, reason_bytes,
 				 "the CUDA driver is %d.%d, version %d.0 or newer is needed (driver %d)",
 				 driver_version / 1000, driver_version % 1000 / 10, CUDART_VERSION / 1000,
-				 oldest_driver(CUDART_VERSION));
+				 CUDART_VERSION >= 13000 ? 580 : 525);
 	else if (error == cudaErrorNoDevice)
 		snprintf(reason, reason_bytes, "no CUDA device was found");
 	else

@@ -97,27 +97,6 @@ struct place_memory
 	uint32_t	tile;
 };
 
-/* A streaming load: it leaves the L2 cache first, so that the lengths stay. */
-SORT_DEVICE uint32_t
-load_once(const uint32_t *x)
-{
-#ifdef GSORT_EMULATE
-	return *x;
-#else
-	return __ldcs(x);
-#endif
-}
-
-SORT_DEVICE void
-store_once(uint32_t *to, uint32_t x)
-{
-#ifdef GSORT_EMULATE
-	*to = x;
-#else
-	__stcs(to, x);
-#endif
-}
-
 /* The inputs of the kernel. */
 struct placed_rows
 {
@@ -137,7 +116,7 @@ struct placed_rows
 		if (have_one_length())
 			return lengths.shortest;
 		return packed_lengths_of_row(&lengths, input.order == NULL ? i :
-									 load_once(&input.order[i]));
+									 __ldcs(&input.order[i]));
 	}
 
 	/* The same; 0 behind the last row. */
@@ -404,7 +383,7 @@ place_tile(place_memory &shared, const placed_rows &placed, const place_states &
 	for (int k = 0; k < PLACE_ITEMS; k++)
 	{
 		if (rows.row(k) < placed.input.n)
-			store_once(&out.low_offsets[rows.row(k)],
+			__stcs(&out.low_offsets[rows.row(k)],
 					   (uint32_t) first_offset + rows.low_offsets[k]);
 	}
 	if (placed.longest_units <= placed.cut.long_units)

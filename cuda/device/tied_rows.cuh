@@ -40,8 +40,6 @@ struct is_in_segment
 	}
 };
 
-#if defined(__CUDACC__) || defined(GSORT_EMULATE)
-
 /* Adds the segments to the header's count. */
 static __global__ void
 count_segments_kernel(const first_word *words, uint64_t n, run_header *header)
@@ -103,7 +101,5 @@ put_tied_rows_kernel(const uint32_t *places, const uint32_t *rows, uint64_t tied
 	if (i < tied)
 		order[places[i]] = rows[i];
 }
-
-#endif
 
 #endif							/* GSORT_TIED_ROWS_CUH */

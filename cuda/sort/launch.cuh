@@ -14,6 +14,8 @@
 #else
 #include <cuda_runtime.h>
 
+#include <atomic>
+
 /* Dynamic shared memory of a kernel, 16-byte aligned. */
 #define SHARED_MEMORY(name) extern __shared__ __align__(16) unsigned char name[]
 
@@ -47,22 +49,8 @@ prepare_launch(void (*kernel) (Parameters...), size_t shared_bytes)
 	return error;
 }
 
-/* Enqueues the kernel.  On an error, which is the launch's own, nothing was
- * enqueued. */
-template<typename... Parameters, typename... Arguments>
-static cudaError_t
-launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
-	   cudaStream_t stream, Arguments... arguments)
-{
-	cudaError_t error = prepare_launch(kernel, shared_bytes);
-
-	if (error != cudaSuccess)
-		return error;
-	kernel<<<blocks, threads, shared_bytes, stream>>>(arguments...);
-	return cudaGetLastError();
-}
-
-/* The same, with an optional attribute. */
+/* Enqueues the kernel, with an optional attribute.  On an error, which is the
+ * launch's own, nothing was enqueued. */
 template<typename... Parameters, typename... Arguments>
 static cudaError_t
 launch_with(cudaLaunchAttribute *attribute, void (*kernel) (Parameters...), unsigned blocks,
@@ -81,13 +69,131 @@ launch_with(cudaLaunchAttribute *attribute, void (*kernel) (Parameters...), unsi
 	config.numAttrs = attribute != NULL ? 1 : 0;
 	return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
-#endif
 
-/* Enqueues zeroing of device memory. */
-static inline cudaError_t
-clear(void *memory, size_t bytes, cudaStream_t stream)
+template<typename... Parameters, typename... Arguments>
+static cudaError_t
+launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
+	   cudaStream_t stream, Arguments... arguments)
 {
-	return cudaMemsetAsync(memory, 0, bytes, stream);
+	return launch_with(NULL, kernel, blocks, threads, shared_bytes, stream, arguments...);
 }
+
+/* --- early launch --------------------------------------------------------- */
+
+/* A stream whose kernels start before their predecessors end, if early.  This
+ * hides the latency between two kernels.  Every kernel on it calls
+ * await_kernel_ahead or await_end_of_kernel_ahead before it accesses memory. */
+struct early_stream
+{
+	cudaStream_t stream;
+	bool		early;
+};
+
+#define EARLY_LAUNCH_ARCH	900		/* minimum architecture */
+
+/* Waits for the end of the predecessor and makes all of its writes visible.
+ * Required, because a kernel may occupy multiprocessors before its predecessor
+ * ends. */
+static __device__ __forceinline__ void
+await_end_of_kernel_ahead(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= EARLY_LAUNCH_ARCH
+	asm volatile("griddepcontrol.wait;" : : : "memory");
+#endif
+}
+
+/*
+ * Waits for the predecessor, and lets the next kernel launch early.  Each
+ * kernel of an early_stream calls it first, unless it calls
+ * await_end_of_kernel_ahead.  Early launch hides most of the launch latency.
+ */
+static __device__ __forceinline__ void
+await_kernel_ahead(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= EARLY_LAUNCH_ARCH
+	asm volatile("griddepcontrol.launch_dependents;");
+#endif
+	await_end_of_kernel_ahead();
+}
+
+#define DEVICES_CACHED	32
+
+/*
+ * Determines whether kernels may launch early.  Early launch is safe only if
+ * the loaded code was compiled for 9.0 or later and so contains
+ * griddepcontrol.wait.  Code made from older PTX does not, even on a 9.0 chip.
+ * All kernels are compiled alike, so one query per device suffices; it takes as
+ * long as a tile's load.
+ */
+static inline cudaError_t
+find_early_launches(const void *kernel, bool *early)
+{
+	enum answer {UNKNOWN, EARLY, IN_TURN};
+	static std::atomic<answer> answers[DEVICES_CACHED];
+	cudaFuncAttributes attributes = {};
+	int			ordinal = 0;
+	cudaError_t error = cudaGetDevice(&ordinal);
+	bool		cached = error == cudaSuccess && ordinal < DEVICES_CACHED;
+	answer		known = cached ? answers[ordinal].load(std::memory_order_relaxed) : UNKNOWN;
+
+	*early = known == EARLY;
+	if (error != cudaSuccess || known != UNKNOWN)
+		return error;
+	error = cudaFuncGetAttributes(&attributes, kernel);
+	*early = error == cudaSuccess && attributes.ptxVersion * 10 >= EARLY_LAUNCH_ARCH;
+	if (error == cudaSuccess && cached)
+		answers[ordinal].store(*early ? EARLY : IN_TURN, std::memory_order_relaxed);
+	return error;
+}
+
+template<typename... Parameters, typename... Arguments>
+static cudaError_t
+launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
+	   const early_stream &stream, Arguments... arguments)
+{
+	cudaLaunchAttribute attribute = {};
+
+	attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+	attribute.val.programmaticStreamSerializationAllowed = 1;
+	return launch_with(stream.early ? &attribute : NULL, kernel, blocks, threads, shared_bytes,
+					   stream.stream, arguments...);
+}
+
+/* --- cooperative kernels -------------------------------------------------- */
+
+/*
+ * A grid barrier for kernels of launch_together; turn counts the barriers from
+ * 1.  Writes before the barrier are visible to all blocks behind it. arrived is
+ * 0 when the kernel starts.  The whole block calls.
+ */
+static __device__ __forceinline__ void
+await_all_blocks(uint32_t *arrived, uint32_t turn)
+{
+	__syncthreads();
+	if (threadIdx.x == 0)
+	{
+		__threadfence();
+		atomicAdd(arrived, 1u);
+		while (*(volatile uint32_t *) arrived < turn * gridDim.x)
+			;
+		__threadfence();
+	}
+	__syncthreads();
+}
+
+/* Launches a kernel whose blocks all run at once, as a grid barrier requires.
+ * Returns an error if the device has no room for all of them. */
+template<typename... Parameters, typename... Arguments>
+static cudaError_t
+launch_together(void (*kernel) (Parameters...), unsigned blocks, unsigned threads,
+				size_t shared_bytes, cudaStream_t stream, Arguments... arguments)
+{
+	cudaLaunchAttribute attribute = {};
+
+	attribute.id = cudaLaunchAttributeCooperative;
+	attribute.val.cooperative = 1;
+	return launch_with(&attribute, kernel, blocks, threads, shared_bytes, stream, arguments...);
+}
+#endif
 
 #endif							/* GSORT_LAUNCH_CUH */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sort/early_launch.cuh"
+#include "sort/launch.cuh"
 
 #define SCRATCH_ALIGNMENT	256
 

@@ -20,7 +20,7 @@
 #define GSORT_MERGE_CUH
 
 #include "sort/launch_bounds.cuh"
-#include "sort/launch_together.cuh"
+#include "sort/launch.cuh"
 #include "sort/tile_sort.cuh"
 
 #define MERGE_PLAN_THREADS 1024

@@ -2,8 +2,7 @@
  * merge_launch.cuh
  *	  The launches of a multiway merge.
  *
- * In:  the runs and the plan of their keys; the caller's scratch of
- *	    merge_scratch_bytes.
+ * In:  the runs and the plan of their keys; scratch of the caller.
  * Out: the run of each row.
  *
  * Host code: enqueues a few kernels; neither reads back nor allocates.
@@ -45,12 +44,6 @@ merge_lay_out(uint64_t total, uint32_t n_runs, void *d_scratch)
 	take(&cursor, &scratch.splits, (merge_tiles(total) + 1) * n_runs);
 	scratch.bytes = cursor.at - (uintptr_t) d_scratch;
 	return scratch;
-}
-
-static inline size_t
-merge_scratch_bytes(uint64_t total, uint32_t n_runs)
-{
-	return merge_lay_out(total, n_runs, NULL).bytes;
 }
 
 /* Numbers the runs' samples, and copies the run descriptions to the device. */

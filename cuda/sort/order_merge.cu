@@ -15,7 +15,7 @@
 size_t
 order_merge_scratch_bytes(uint64_t rows, uint32_t n_runs)
 {
-	return merge_scratch_bytes(rows, n_runs);
+	return merge_lay_out(rows, n_runs, NULL).bytes;
 }
 
 cudaError_t

@@ -13,7 +13,8 @@
  * sort: 2026-11-23-nvidia-h200-few.csv).  Partition: evenly spread keys, and
  * the slowest of the bench's 15 usual inputs, which it hands over to the radix
  * sort.  Radix: evenly spread keys; no input is slower by more than a
- * twentieth. "20 bits": the keys' significant bits.  Brackets: CUB's radix sort.
+ * twentieth. "20 bits": the keys' significant ones.  Brackets: CUB's radix
+ * sort.
  * Marked figures are older (2026-11-21-nvidia-h200-sort-5.csv).
  *
  *	64-bit keys      radix           20 bits  merge    partition: even, slowest

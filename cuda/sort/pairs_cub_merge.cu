@@ -47,10 +47,11 @@ static cudaError_t
 run_cub_merge(const gsort_pairs *pairs, cub_merge_scratch<Key> *scratch, Rows rows,
 			  cudaStream_t stream)
 {
+	const cub_merge_less<Key> less = {(Key) key_low_bits(pairs->bits)};
+
 	return cub::DeviceMergeSort::SortPairsCopy(
 		scratch->of_cub, scratch->cub_bytes, (const Key *) pairs->d_keys, rows, scratch->keys_out,
-		pairs->d_rows_out, (uint32_t) pairs->n, cub_merge_less<Key>{(Key) key_low_bits(pairs->bits)},
-		stream);
+		pairs->d_rows_out, (uint32_t) pairs->n, less, stream);
 }
 
 template<typename Key>

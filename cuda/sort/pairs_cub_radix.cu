@@ -57,19 +57,8 @@ sort_buffers(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs,
 	if (pairs->bits == 0)
 		return cudaSuccess;
 	return cub::DeviceRadixSort::SortPairs(buffers->cub_scratch, buffers->cub_scratch_bytes, *keys,
-										   *rows, (uint32_t) pairs->n, 0, (int) pairs->bits, stream);
-}
-
-/* Chooses the two alternating buffers of the keys; the caller's arrays where
- * these may be used. */
-template<typename Key>
-static void
-lay_out_keys(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs, scratch_cursor *cursor)
-{
-	buffers->keys[0] = (Key *) pairs->d_keys;
-	buffers->keys[1] = (Key *) pairs->d_keys_out;
-	if (buffers->keys[1] == NULL)
-		take(cursor, &buffers->keys[1], pairs->n);
+										   *rows, (uint32_t) pairs->n, 0, (int) pairs->bits,
+										   stream);
 }
 
 /* Chooses the start of the rows so that they probably end in the output: each
@@ -97,7 +86,10 @@ lay_out_cub_radix(const gsort_pairs *pairs, void *d_scratch)
 
 	/* an error leaves 0 bytes; the sort fails too and reports it */
 	(void) sort_buffers(&buffers, pairs, &keys, &rows, NULL);
-	lay_out_keys(&buffers, pairs, &cursor);
+	buffers.keys[0] = (Key *) pairs->d_keys;
+	buffers.keys[1] = (Key *) pairs->d_keys_out;
+	if (buffers.keys[1] == NULL)
+		take(&cursor, &buffers.keys[1], pairs->n);
 	lay_out_rows(&buffers, pairs, &cursor);
 	take(&cursor, &cub_scratch, buffers.cub_scratch_bytes);
 	buffers.cub_scratch = cub_scratch;

@@ -31,7 +31,8 @@ cuda_pairs_engine(const gsort_pairs *pairs)
 
 	/* if the device does not answer, the sort's first call fails too */
 	(void) describe_device(&device);
-	return choose_engine(pairs->engine, pairs->n, pairs->bits, pairs->d_keys_out != NULL || pairs->d_rows != NULL,
+	return choose_engine(pairs->engine, pairs->n, pairs->bits,
+						 pairs->d_keys_out != NULL || pairs->d_rows != NULL,
 						 partition_takes(pairs) &&
 						 sort_tuning_row(pairs->n, device.shared_bytes) != TUNING_CHOICE_NONE,
 						 compute_capability());

@@ -258,7 +258,8 @@ launch_clear(const radix_job<TilesInTurn> &job)
 
 	static_assert(SCRATCH_ALIGNMENT % sizeof(uint4) == 0, "whole words");
 	if (job.wanted == NULL)
-		return clear(job.scratch.next_tile, job.scratch.zeroed_bytes, job.stream.stream);
+		return cudaMemsetAsync(job.scratch.next_tile, 0, job.scratch.zeroed_bytes,
+							   job.stream.stream);
 	return launch(radix_clear_kernel,
 				  tiles_up_to(words, RADIX_COUNT_THREADS,
 							  job.device.processors * COUNT_BLOCKS_A_PROCESSOR),

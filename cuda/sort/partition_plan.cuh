@@ -33,7 +33,7 @@
 #include <type_traits>
 
 #include "sort/partition_point.cuh"
-#include "sort/early_launch.cuh"
+#include "sort/launch.cuh"
 #include "sort/items.cuh"
 #include "sort/linear_map.cuh"
 #include "sort/tuning.h"

@@ -12,7 +12,7 @@
 #ifndef GSORT_RADIX_COUNT_CUH
 #define GSORT_RADIX_COUNT_CUH
 
-#include "sort/early_launch.cuh"
+#include "sort/launch.cuh"
 #include "sort/radix_items.cuh"
 #include "sort/tuning.h"
 

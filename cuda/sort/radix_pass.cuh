@@ -16,7 +16,7 @@
 #ifndef GSORT_RADIX_PASS_CUH
 #define GSORT_RADIX_PASS_CUH
 
-#include "sort/early_launch.cuh"
+#include "sort/launch.cuh"
 #include "sort/launch_bounds.cuh"
 #include "sort/look_back.cuh"
 #include "sort/radix_items.cuh"

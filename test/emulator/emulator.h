@@ -584,6 +584,20 @@ atomicOr(T *at, T value)
 	return before;
 }
 
+template<typename T>
+static inline T
+__ldcs(const T *from)
+{
+	return *from;
+}
+
+template<typename T>
+static inline void
+__stcs(T *to, T x)
+{
+	*to = x;
+}
+
 static inline cudaError_t
 cudaGetDevice(int *ordinal)
 {
@@ -620,6 +634,71 @@ launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t
 	if (emulator::early && emulator::waits != (uint64_t) blocks * threads)
 		emulator::fail("a kernel that may start early does not wait, once in each thread");
 	return cudaSuccess;
+}
+
+struct early_stream
+{
+	cudaStream_t stream;
+	bool		early;
+};
+
+static inline void
+await_end_of_kernel_ahead(void)
+{
+	emulator::waits++;
+}
+
+static inline void
+await_kernel_ahead(void)
+{
+	await_end_of_kernel_ahead();
+}
+
+static inline cudaError_t
+find_early_launches(const void *, bool *early)
+{
+	*early = false;
+	return cudaSuccess;
+}
+
+template<typename... Parameters, typename... Arguments>
+static cudaError_t
+launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
+	   const early_stream &stream, Arguments... arguments)
+{
+	cudaError_t error;
+
+	emulator::early = true;
+	error = launch(kernel, blocks, threads, shared_bytes, stream.stream, arguments...);
+	emulator::early = false;
+	return error;
+}
+
+static inline void
+await_all_blocks(uint32_t *arrived, uint32_t turn)
+{
+	__syncthreads();
+	if (threadIdx.x == 0)
+	{
+		atomicAdd(arrived, 1u);
+		emulator::progress = true;
+		while (*(volatile uint32_t *) arrived < turn * gridDim.x)
+			emulator::yield();
+	}
+	__syncthreads();
+}
+
+template<typename... Parameters, typename... Arguments>
+static cudaError_t
+launch_together(void (*kernel) (Parameters...), unsigned blocks, unsigned threads,
+				size_t shared_bytes, cudaStream_t stream, Arguments... arguments)
+{
+	cudaError_t error;
+
+	emulator::together = true;
+	error = launch(kernel, blocks, threads, shared_bytes, stream, arguments...);
+	emulator::together = false;
+	return error;
 }
 
 #endif							/* GSORT_EMULATOR_H */

@@ -12,9 +12,11 @@
 #include <stdio.h>
 
 #define launch launch_in_emulator
+#define launch_together launch_together_in_emulator
 #define cudaMemsetAsync cudaMemsetAsync_in_emulator
 #include "emulator.h"
 #undef launch
+#undef launch_together
 #undef cudaMemsetAsync
 
 static const char *chip_name;
@@ -25,6 +27,22 @@ launch(void (*kernel) (Parameters...), unsigned, unsigned threads, size_t shared
 {
 	printf("%s %lx %u %zu\n", chip_name, (unsigned long) kernel, threads, shared_bytes);
 	return cudaSuccess;
+}
+
+template<typename... Parameters, typename... Arguments>
+static cudaError_t
+launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes, const early_stream &stream,
+	   Arguments... arguments)
+{
+	return launch(kernel, blocks, threads, shared_bytes, stream.stream, arguments...);
+}
+
+template<typename... Parameters, typename... Arguments>
+static cudaError_t
+launch_together(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes, cudaStream_t stream,
+				Arguments... arguments)
+{
+	return launch(kernel, blocks, threads, shared_bytes, stream, arguments...);
 }
 
 static cudaError_t
