@@ -129,13 +129,6 @@ fastest_engine(uint64_t n, uint32_t bits, int gathers)
 	return GSORT_ENGINE_PARTITION;
 }
 
-static inline gsort_engine
-automatic_engine(uint64_t n, uint32_t bits, int gathers, int capability)
-{
-	return capability == MEASURED_CAPABILITY ? fastest_engine(n, bits, gathers) :
-		GSORT_ENGINE_CUB_RADIX;
-}
-
 /*
  * Never AUTO.  bits: significant bits of the keys.  gathers: sorted keys are
  * requested, or rows are given.  partition_serves: the partition supports such
@@ -146,8 +139,9 @@ static inline gsort_engine
 choose_engine(gsort_engine wanted, uint64_t n, uint32_t bits, int gathers, int partition_serves,
 			  int capability)
 {
-	gsort_engine engine = wanted == GSORT_ENGINE_AUTO ?
-		automatic_engine(n, bits, gathers, capability) : wanted;
+	gsort_engine engine = wanted != GSORT_ENGINE_AUTO ? wanted :
+		capability != MEASURED_CAPABILITY ? GSORT_ENGINE_CUB_RADIX :
+		fastest_engine(n, bits, gathers);
 
 	if (engine == GSORT_ENGINE_MERGE && n > MERGE_PAIRS_MAX)
 		engine = GSORT_ENGINE_RADIX;
