@@ -96,8 +96,8 @@ pairs_cub_merge_scratch_bytes(const gsort_pairs *pairs)
 		scratch_bytes_of<uint32_t>(pairs);
 }
 
-/* CUB gets the rest of the scratch and checks its size.  To ask CUB for the size
- * first would cost a twentieth of the sort of 100,000 pairs. */
+/* CUB gets the rest of the scratch and checks its size.  To ask CUB for the
+ * size first would cost a twentieth of the sort of 100,000 pairs. */
 template<typename Key>
 static cudaError_t
 sort_keys(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
