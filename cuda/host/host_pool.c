@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The deepest user, a bucket of the radix sort, needs 550 kB; some C libraries
- * give a thread only 128 kB. */
+/* The deepest user, a block of the merge, needs 600 kB; some C libraries give a
+ * thread only 128 kB. */
 #define STACK_BYTES		(1u << 20)
 
 typedef struct task_queue
