@@ -27,20 +27,6 @@ sorted_run_of(const cuda_job *job)
 	return run;
 }
 
-/* Units of a split row in the output blocks before this one. */
-static uint64_t
-units_before(const gsort_block *block)
-{
-	uint64_t	units = 0;
-
-	while (block->flags & GSORT_BLOCK_CONTINUED)
-	{
-		block--;
-		units += block->row_bytes / 8;
-	}
-	return units;
-}
-
 /* Enqueues the gather of an output block: its rows or its piece of a row, and
  * its tie bits. */
 static gsort_status
@@ -68,8 +54,8 @@ gather_output_block(cuda_job *job, cuda_lane *lane, const gsort_block *block)
 		uint64_t	row = block->first_row - (block->rows == 0 ? 1 : 0);
 
 		GSORT_TRY_LAUNCH(device, launch(gather_piece_kernel, blocks_for(units), LAUNCH_THREADS, 0,
-										lane->stream, run, table, row, units_before(block), units,
-										out));
+										lane->stream, run, table, row, gsort_units_before(block),
+										units, out));
 	}
 	if (block->bytes > block->row_bytes)
 		GSORT_TRY_LAUNCH(device, launch(gather_ties_kernel,

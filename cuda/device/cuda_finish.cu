@@ -53,7 +53,7 @@ scratch_bytes_for(gsort_engine engine, uint64_t rows)
 static void
 size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SORT_ARRAYS])
 {
-	uint64_t	begins = output_block_begins_at_most(rows, units, job->options.block_bytes);
+	uint64_t	begins = block_cut_begins_at_most(rows, units, job->options.block_bytes);
 	int			with_ties = tie_bits_wanted(&job->options);
 	int			with_segments = cuda_order_may_have_segments(job);
 

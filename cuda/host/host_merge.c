@@ -21,8 +21,6 @@
 #include "host/first_not_before.h"
 #include "host/radix_steps.h"
 
-/* Distance of prefetches when keys are read in sorted order. */
-#define ROWS_AHEAD		24
 /* Rows merged at a time.  Both sides of a block and the workspace of their sort
  * fit a core's cache and a thread's stack. */
 #define BLOCK_ROWS		8192
@@ -84,23 +82,20 @@ typedef struct gatherer
 {
 	const host_run *from;
 	const host_retained_run *to;
-	uint32_t	parts;
 	const atomic_int *cancel;
 } gatherer;
 
-/* Gathers the keys of a part of the sorted rows. */
+/* Gathers the keys of sorted rows. */
 static void
-gather_part(void *arg, uint32_t part)
+gather_rows(void *arg, uint64_t begin, uint64_t end)
 {
 	const gatherer *gather = arg;
 	const host_run *from = gather->from;
 	const uint32_t *order = from->order;
-	uint64_t	rows = gather->to->rows;
-	uint64_t	end = host_part_begin(rows, gather->parts, part + 1);
 
 	if (atomic_load(gather->cancel))
 		return;
-	for (uint64_t i = host_part_begin(rows, gather->parts, part); i < end; i++)
+	for (uint64_t i = begin; i < end; i++)
 	{
 		uint64_t	row = order != NULL ? order[i] : i;
 		const uint64_t *keys = host_run_keys(from, row);
@@ -121,7 +116,7 @@ host_retained_add(host_retained *retained, const host_run *run, host_pool *pool,
 {
 	host_retained_run *added = &retained->runs[retained->n_runs];
 	gatherer	gather = {
-		.from = run, .to = added, .parts = host_parts(pool, run->rows), .cancel = cancel
+		.from = run, .to = added, .cancel = cancel
 	};
 
 	memset(added, 0, sizeof(*added));
@@ -135,7 +130,7 @@ host_retained_add(host_retained *retained, const host_run *run, host_pool *pool,
 		added->rows = run->rows;
 		if (with_nulls)
 			added->nulls = (uint8_t *) (added->keys + run->rows * run->columns);
-		host_pool_for(pool, gather.parts, gather_part, &gather);
+		host_pool_for_rows(pool, run->rows, gather_rows, &gather);
 	}
 	retained->n_runs++;
 	return 1;
@@ -150,22 +145,20 @@ typedef struct merger
 	const host_retained_run *run;	/* the run whose words are made */
 	uint8_t    *order;
 	uint64_t	rows;
-	uint32_t	parts;
 	const atomic_int *cancel;
 } merger;
 
-/* Replaces the first key of each row of the part by the plan's word. */
+/* Replaces the first key of each row by the plan's word. */
 static void
-make_words_part(void *arg, uint32_t part)
+make_words_of(void *arg, uint64_t begin, uint64_t end)
 {
 	const merger *merge = arg;
 	const host_retained_run *run = merge->run;
 	uint32_t	columns = merge->retained->columns;
-	uint64_t	end = host_part_begin(run->rows, merge->parts, part + 1);
 
 	if (atomic_load(merge->cancel))
 		return;
-	for (uint64_t i = host_part_begin(run->rows, merge->parts, part); i < end; i++)
+	for (uint64_t i = begin; i < end; i++)
 	{
 		uint64_t   *keys = run->keys + i * columns;
 		uint32_t	nulls = run->nulls != NULL ? run->nulls[i] : 0;
@@ -180,8 +173,7 @@ make_words(merger *merge, host_pool *pool)
 	for (uint32_t r = 0; r < merge->retained->n_runs; r++)
 	{
 		merge->run = &merge->retained->runs[r];
-		merge->parts = host_parts(pool, merge->run->rows);
-		host_pool_for(pool, merge->parts, make_words_part, merge);
+		host_pool_for_rows(pool, merge->run->rows, make_words_of, merge);
 	}
 }
 
@@ -273,12 +265,10 @@ fill_block(const host_retained *retained, uint64_t *begins, const uint64_t *ends
 
 /* Merges a part of the order, block by block. */
 static void
-merge_part(void *arg, uint32_t part)
+merge_rows(void *arg, uint64_t row, uint64_t end)
 {
 	const merger *merge = arg;
 	const key_window window = {0, key_low_bits(merge->plan->bits)};
-	uint64_t	row = host_part_begin(merge->rows, merge->parts, part);
-	uint64_t	end = host_part_begin(merge->rows, merge->parts, part + 1);
 	uint64_t	begins[GSORT_MERGE_RUNS_MAX] = {0};
 	uint64_t	ends[GSORT_MERGE_RUNS_MAX];
 	uint64_t	words[2][BLOCK_ROWS];
@@ -335,8 +325,7 @@ host_retained_merge(host_retained *retained, host_pool *pool, const key_plan *pl
 	else if (merge.rows > 0)
 	{
 		make_words(&merge, pool);
-		merge.parts = host_parts(pool, merge.rows);
-		host_pool_for(pool, merge.parts, merge_part, &merge);
+		host_pool_for_rows(pool, merge.rows, merge_rows, &merge);
 	}
 	host_retained_drop_keys(retained);
 	return GSORT_OK;

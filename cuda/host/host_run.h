@@ -23,6 +23,9 @@
 #include "api/gsort_device.h"
 #include "host/host_memory.h"
 
+/* Distance of prefetches when row words or keys are read in sorted order. */
+#define ROWS_AHEAD		24
+
 typedef struct host_run
 {
 	host_memory *memory;

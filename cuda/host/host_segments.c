@@ -16,7 +16,6 @@
 #ifndef HOST_SEGMENT_ROWS_MAX
 #define HOST_SEGMENT_ROWS_MAX	(1u << 16)
 #endif
-#define ROWS_AHEAD			24
 
 /* The parts of the rows.  Each begins with a segment, so that no thread reads
  * words that another one changes. */

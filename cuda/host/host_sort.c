@@ -24,15 +24,11 @@
 #include "host/host_segments.h"
 #include "rows/tie_bits.h"
 
-/* Distance of prefetches when row words or keys are read in sorted order. */
-#define ROWS_AHEAD		24
-
 typedef struct sorter
 {
 	const host_run *run;
 	const key_plan *plan;
 	uint64_t	rows;
-	uint32_t	parts;
 	uint32_t	word;			/* number of the sort word that is made */
 	uint32_t	row_bits;		/* bits of the row numbers below the words; 0: none */
 	int			keys_checked;	/* an earlier pass has checked the keys */
@@ -81,9 +77,9 @@ keys_hold(const sorter *sort, uint64_t row)
 						  host_run_nulls(sort->run, row));
 }
 
-/* Makes a sort word for each row of the part; the first pass checks keys. */
+/* Makes a sort word for each row; the first pass checks keys. */
 static void
-make_words_part(void *arg, uint32_t part)
+make_words_of(void *arg, uint64_t begin, uint64_t end)
 {
 	sorter	   *sort = arg;
 	const uint32_t *rows = sort->order.rows;
@@ -94,9 +90,8 @@ make_words_part(void *arg, uint32_t part)
 	int			is_first_pass = !sort->keys_checked;
 	uint32_t	row_bits = sort->row_bits;
 	int			bad_keys = 0;
-	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
 
-	for (uint64_t i = host_part_begin(sort->rows, sort->parts, part); i < end; i++)
+	for (uint64_t i = begin; i < end; i++)
 	{
 		uint64_t	row = rows != NULL ? rows[i] : i;
 		const uint64_t *keys = host_run_keys(sort->run, row);
@@ -115,12 +110,11 @@ make_words_part(void *arg, uint32_t part)
 
 /* Checks the keys only, for plans without words. */
 static void
-check_keys_part(void *arg, uint32_t part)
+check_keys_of(void *arg, uint64_t begin, uint64_t end)
 {
 	sorter	   *sort = arg;
-	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
 
-	for (uint64_t i = host_part_begin(sort->rows, sort->parts, part); i < end; i++)
+	for (uint64_t i = begin; i < end; i++)
 	{
 		if (!keys_hold(sort, i))
 			atomic_store(&sort->bad_keys, 1);
@@ -153,7 +147,7 @@ sort_by_word(sorter *sort, uint32_t word, host_pool *pool, host_pairs sides[2],
 		return GSORT_NOMEM;
 	sort->word = word;
 	sort->row_bits = sort->order.rows == NULL ? row_bits_of(sort->plan, sort->rows) : 0;
-	host_pool_for(pool, sort->parts, make_words_part, sort);
+	host_pool_for_rows(pool, sort->rows, make_words_of, sort);
 	sort->keys_checked = 1;
 	if (atomic_load(&sort->bad_keys))
 		return GSORT_BAD_DATA;
@@ -185,7 +179,6 @@ sort_long_segment(const sorter *sort, uint64_t begin, uint64_t end, host_pool *p
 		{first_words, rows}};
 	sorter		segment = {
 		.run = sort->run, .plan = sort->plan, .rows = end - begin,
-			.parts = host_parts(pool, end - begin),
 		.keys_checked = 1, .order = sides[1]
 	};
 	gsort_status status = GSORT_OK;
@@ -219,12 +212,11 @@ sort_segments(const sorter *sort, host_pool *pool, const host_pairs *spare,
 }
 
 static void
-number_rows_part(void *arg, uint32_t part)
+number_rows_of(void *arg, uint64_t begin, uint64_t end)
 {
 	const sorter *sort = arg;
-	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
 
-	for (uint64_t i = host_part_begin(sort->rows, sort->parts, part); i < end; i++)
+	for (uint64_t i = begin; i < end; i++)
 		sort->order.rows[i] = (uint32_t) i;
 }
 
@@ -233,7 +225,7 @@ static void
 number_rows(sorter *sort, host_pool *pool, uint32_t *rows)
 {
 	sort->order.rows = rows;
-	host_pool_for(pool, sort->parts, number_rows_part, sort);
+	host_pool_for_rows(pool, sort->rows, number_rows_of, sort);
 }
 
 /* Sorts by the first word, which has 64 bits if more words follow; these sort its
@@ -247,7 +239,7 @@ sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 	sort->order.rows = NULL;
 	if (sort->plan->words == 0)
 	{
-		host_pool_for(pool, sort->parts, check_keys_part, sort);
+		host_pool_for_rows(pool, sort->rows, check_keys_of, sort);
 		return atomic_load(&sort->bad_keys) ? GSORT_BAD_DATA : GSORT_OK;
 	}
 	status = sort_by_word(sort, 0, pool, sides, cancel);
@@ -282,16 +274,14 @@ keys_at(const sorter *sort, uint64_t i)
 	};
 }
 
-/* Sets the tie bits of the part's rows.  Two parts never share a word of
+/* Sets the tie bits of the rows.  Two parts never share a word of
  * bits. */
 static void
-mark_ties_part(void *arg, uint32_t part)
+mark_ties_of(void *arg, uint64_t begin, uint64_t end)
 {
 	const sorter *sort = arg;
-	uint64_t	i = host_part_begin(sort->rows, sort->parts, part);
-	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
 
-	for (i = i > 0 ? i : 1; i < end; i++)
+	for (uint64_t i = begin > 0 ? begin : 1; i < end; i++)
 	{
 		uint64_t	difference = difference_at(sort, i);
 		row_keys	row;
@@ -344,7 +334,7 @@ sort_in_blocks(sorter *sort, host_pool *pool, const atomic_int *cancel, host_beg
 	if (atomic_load(cancel))
 		return GSORT_NOMEM;
 	if (sort->ties != NULL)
-		host_pool_for(pool, sort->parts, mark_ties_part, sort);
+		host_pool_for_rows(pool, sort->rows, mark_ties_of, sort);
 	if (!host_begins_find(sort->run, pool, sort->order.rows, sort->rows, sort->row_words, begins))
 		return GSORT_NOMEM;
 	return GSORT_OK;
@@ -371,7 +361,7 @@ host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, const tie_ru
 {
 	uint64_t	bytes = work_bytes(plan, rows);
 	sorter		sort = {
-		.run = run, .plan = plan, .rows = rows, .parts = host_parts(pool, rows), .ties_of = *ties_of
+		.run = run, .plan = plan, .rows = rows, .ties_of = *ties_of
 	};
 	gsort_status status = GSORT_NOMEM;
 	char	   *work = NULL;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "host/host_parts.h"
+#include "host/host_pool.h"
 #include "rows/host_device.h"
 
 #define INLINED static inline __attribute__((always_inline))

@@ -60,4 +60,15 @@ block_cut_begins(const block_cut *cut, uint64_t offset_units, uint64_t units,
 		(offset_units - previous_units) / cut->stride_units;
 }
 
+/*
+ * Upper limit of the blocks that begin in a stretch of rows.  Short rows have one
+ * cut per stride, which is at least 0.73 blocks wide.  Each long row, which
+ * exceeds a quarter of a block, adds two.
+ */
+static inline GSORT_HD uint64_t
+block_cut_begins_at_most(uint64_t rows, uint64_t units, uint32_t block_bytes)
+{
+	return gsort_min_u64(10 * units / (block_bytes / 8) + 2, rows);
+}
+
 #endif							/* GSORT_BLOCK_CUT_H */

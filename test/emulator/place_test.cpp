@@ -205,7 +205,7 @@ run_case(uint32_t n, row_lengths kind)
 	placed_run	expected = expected_run(run, order, with_ties);
 	uint64_t	n_begins = expected.begins.size();
 
-	room = output_block_begins_at_most(n, run.total_units, run.block_bytes);
+	room = block_cut_begins_at_most(n, run.total_units, run.block_bytes);
 	failures += n_begins > room;
 	if (crowded)
 		room = 1 + random_below(n_begins);
