@@ -19,7 +19,7 @@ sorted_run_of(const cuda_job *job)
 {
 	sorted_run	run;
 
-	run.words = cuda_job_word_table(job);
+	run.words = cuda_job_extents(job, WORD_EXTENTS);
 	run.order = cuda_job_order(job);
 	run.low_offsets = (const uint32_t *) job->sort[SORT_LOW_OFFSETS].pointer;
 	run.ties = (const uint32_t *) job->sort[SORT_TIES].pointer;
@@ -34,7 +34,7 @@ gather_output_block(cuda_job *job, cuda_lane *lane, const gsort_block *block)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 	sorted_run	run = sorted_run_of(job);
-	row_table	table = {(uint64_t *const *) job->row_extents.table.pointer};
+	extent_table table = cuda_job_extents(job, ROW_EXTENTS);
 	uint64_t   *out = (uint64_t *) lane->block.pointer;
 	uint32_t	units = block->row_bytes / 8;
 

@@ -167,7 +167,7 @@ place_rows(sort_run *run)
 	run_header_of(run)};
 
 	GSORT_TRY_LAUNCH(run->device, launch(pack_lengths_kernel, PACK_BLOCKS, PACK_THREADS, 0,
-										 run->stream, cuda_job_word_table(job), run->n,
+										 run->stream, cuda_job_extents(job, WORD_EXTENTS), run->n,
 										 (const run_header *) run_header_of(run), lengths));
 	GSORT_TRY(run->device, cudaMemsetAsync(scratch, 0, place_scratch_bytes(run->n), run->stream));
 	GSORT_TRY_LAUNCH(run->device, launch(place_rows_kernel, (unsigned) place_tiles(run->n),

@@ -155,7 +155,7 @@ cuda_copy_rows(cuda_job *job, cuda_lane *lane, uint64_t first_unit, uint64_t uni
 	while (units > 0)
 	{
 		uint64_t	now = arena_stretch(first_unit, units);
-		uint64_t   *rows = arena_unit((uint64_t *const *) job->row_extents.extents, first_unit);
+		uint64_t   *rows = arena_unit((extent_table) job->extents[ROW_EXTENTS].extents, first_unit);
 
 		GSORT_TRY_STATUS(cuda_copy(device, lane, rows, host, now * 8, cudaMemcpyHostToDevice));
 		host += now * 8;
