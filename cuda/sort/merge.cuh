@@ -19,7 +19,6 @@
 #ifndef GSORT_MERGE_CUH
 #define GSORT_MERGE_CUH
 
-#include "sort/launch_bounds.cuh"
 #include "sort/launch.cuh"
 #include "sort/tile_sort.cuh"
 

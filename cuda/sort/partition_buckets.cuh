@@ -19,7 +19,6 @@
 #ifndef GSORT_PARTITION_BUCKETS_CUH
 #define GSORT_PARTITION_BUCKETS_CUH
 
-#include "sort/launch_bounds.cuh"
 #include "sort/partition_rooms.cuh"
 #include "sort/scatter_tile.cuh"
 

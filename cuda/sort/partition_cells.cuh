@@ -15,9 +15,7 @@
 #ifndef GSORT_PARTITION_CELLS_CUH
 #define GSORT_PARTITION_CELLS_CUH
 
-#include "sort/launch_bounds.cuh"
 #include "sort/partition_buckets.cuh"
-#include "sort/search_table.cuh"
 #include "sort/tile_sort.cuh"
 
 #define CUT_THREADS			512		/* block size, one block per bucket */

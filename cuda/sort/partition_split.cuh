@@ -16,7 +16,6 @@
 #define GSORT_PARTITION_SPLIT_CUH
 
 #include "sort/partition_edges.cuh"
-#include "sort/search_table.cuh"
 
 /* Items are wide if more than one of this many neighbours in the sample ties by
  * its shortened word. */

@@ -17,7 +17,6 @@
 #define GSORT_RADIX_PASS_CUH
 
 #include "sort/launch.cuh"
-#include "sort/launch_bounds.cuh"
 #include "sort/look_back.cuh"
 #include "sort/radix_items.cuh"
 #include "sort/tuning.h"

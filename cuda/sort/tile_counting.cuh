@@ -19,7 +19,6 @@
 #ifndef GSORT_TILE_COUNTING_CUH
 #define GSORT_TILE_COUNTING_CUH
 
-#include "sort/launch_bounds.cuh"
 #include "sort/tile_sort.cuh"
 
 template<typename Row>

@@ -20,7 +20,6 @@
 #ifndef GSORT_TILE_CROWDED_CUH
 #define GSORT_TILE_CROWDED_CUH
 
-#include "sort/launch_bounds.cuh"
 #include "sort/tile_sort.cuh"
 
 /* Limit of the rounds.  Each divides a bin at least in two, and most into far
