@@ -11,7 +11,7 @@ typedef tuning_row<96, 3, 1, 512, 3, 32, 16, 512, 1, 200 << 10> TUNING_LARGE;
 
 typedef radix_tuning_row<96, 3, 1, 64 << 10> RADIX_ROW;
 
-typedef merge_tuning_row<96, 5, 1, 64 << 10> MERGE_ROW;
+typedef merge_tuning_row<256, 2, 1, 64 << 10> MERGE_ROW;
 
 #define ROUNDS_MAX			2	/* few, so that some bins are left to the network */
 #define WARP_BIN_MAX		128	/* small, so that some of these are left to the whole block */
