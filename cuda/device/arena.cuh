@@ -42,7 +42,6 @@ typedef struct run_header
 	uint32_t	longest_units;	/* longest row */
 	uint32_t	shortest_below_limit;	/* ROW_UNITS_LIMIT minus the units of the shortest row */
 	uint32_t	tied;			/* number of rows that share their first sort word with others */
-	uint32_t	segments;		/* number of stretches of such rows */
 } run_header;
 
 /* The row at place i of an order. */
