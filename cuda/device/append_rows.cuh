@@ -91,8 +91,6 @@ record_lengths(uint32_t units, uint32_t long_units, run_header *header)
 	raise_to(&header->shortest_below_limit, shortest_below);
 }
 
-/* Files one row of the slice: its word, its keys and its NULL bits.  Returns
- * the word. */
 static __device__ __forceinline__ uint64_t
 file_row(const append_slice *slice, uint32_t i, extent_table words, const key_table *table,
 		 run_header *header)

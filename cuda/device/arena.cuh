@@ -44,7 +44,6 @@ typedef struct run_header
 	uint32_t	tied;			/* number of rows that share their first sort word with others */
 } run_header;
 
-/* The row at place i of an order. */
 static inline GSORT_HD uint64_t
 sorted_row(const uint32_t *order, uint64_t i)
 {

@@ -59,7 +59,6 @@ chunk_slot_bytes(const cuda_device *device, const gsort_job *job, const gsort_ch
 		aligned_bytes(start_bytes) + aligned_bytes(nulls_bytes);
 }
 
-/* Copies one slice of a chunk to the lane's staging and files it. */
 static gsort_status
 file_slice(cuda_job *job, cuda_lane *lane, const append_slice *slice, const char *row_start,
 		   const char *keys, const char *nulls)

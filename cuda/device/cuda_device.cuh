@@ -89,7 +89,6 @@ typedef struct pinned_region
 	size_t		bytes;
 } pinned_region;
 
-/* An append or a fetch in progress. */
 typedef struct cuda_operation
 {
 	struct cuda_operation *next;
@@ -192,7 +191,6 @@ typedef enum extent_kind
 	EXTENT_KINDS
 } extent_kind;
 
-/* The extents of one kind in a job. */
 typedef struct extent_list
 {
 	void	  **extents;		/* on the host, sized for everything that the device can hold */

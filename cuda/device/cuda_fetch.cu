@@ -27,8 +27,6 @@ sorted_run_of(const cuda_job *job)
 	return run;
 }
 
-/* Enqueues the gather of an output block: its rows or its piece of a row, and
- * its tie bits. */
 static gsort_status
 gather_output_block(cuda_job *job, cuda_lane *lane, const gsort_block *block)
 {
@@ -65,7 +63,6 @@ gather_output_block(cuda_job *job, cuda_lane *lane, const gsort_block *block)
 	return GSORT_OK;
 }
 
-/* The source of a fetch: an output block, or a stretch of the merge order. */
 typedef struct fetch_source
 {
 	const gsort_block *block;	/* NULL: the merge order */

@@ -49,7 +49,6 @@ scratch_bytes_for(gsort_engine engine, uint64_t rows)
 	return larger(larger(pairs_bytes, order_bytes), place_scratch_bytes(rows));
 }
 
-/* The bytes of each array of a finish. */
 static void
 size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SORT_ARRAYS])
 {
@@ -150,7 +149,6 @@ begins_room(const cuda_job *job)
 	return job->sort[SORT_BEGINS].bytes / sizeof(output_block_begin);
 }
 
-/* Computes offsets and output block begins from the order. */
 static gsort_status
 place_rows(sort_run *run)
 {
@@ -216,7 +214,6 @@ copy_first_begins_out(cuda_job *job)
 
 /* --- finishing a run ------------------------------------------------------ */
 
-/* Makes the finish's stream wait for all appends. */
 static gsort_status
 wait_for_appends(cuda_job *job)
 {
@@ -233,7 +230,6 @@ wait_for_appends(cuda_job *job)
 	return GSORT_OK;
 }
 
-/* Fills the struct that the files of the finish share. */
 static sort_run
 sort_run_of(cuda_job *job)
 {
@@ -332,7 +328,6 @@ cuda_job_finish_run(gsort_job *base)
 
 /* --- the finish's end ----------------------------------------------------- */
 
-/* Takes the begins in the slot; false if host memory is exhausted. */
 static int
 take_begins(cuda_job *job, uint64_t n)
 {

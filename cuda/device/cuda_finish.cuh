@@ -40,7 +40,6 @@ run_header_of(const sort_run *run)
 	return (run_header *) run->job->header.pointer;
 }
 
-/* Scratch bytes of the selection of tied rows. */
 size_t		cuda_order_scratch_bytes(uint64_t rows);
 
 /* True if the job may sort the ties of its first word.  Only such a job has

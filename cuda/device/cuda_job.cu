@@ -117,7 +117,6 @@ cuda_job_open(gsort_device *base, const gsort_job *blank, gsort_job **opened)
 	return GSORT_OK;
 }
 
-/* Adds extents to a list up to wanted. */
 static gsort_status
 add_extents(cuda_job *job, extent_list *list, uint64_t wanted, size_t bytes)
 {

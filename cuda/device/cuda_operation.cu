@@ -33,7 +33,6 @@ make_event(cuda_device *device, cudaEvent_t *event)
 	return GSORT_OK;
 }
 
-/* Makes one more operation with its event and adds it to the free ones. */
 static gsort_status
 add_operation(cuda_device *device)
 {

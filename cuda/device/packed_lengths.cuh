@@ -49,7 +49,6 @@ packed_lengths_words(const packed_lengths *lengths, uint64_t rows)
 	return lengths->bits == 0 ? 0 : (uint32_t) ((rows + lengths->a_word - 1) / lengths->a_word);
 }
 
-/* Length of a row in units. */
 static inline GSORT_HD uint32_t
 packed_lengths_of_row(const packed_lengths *lengths, uint32_t row)
 {

@@ -42,7 +42,6 @@ keys_of_row(const key_table *table, uint64_t row)
 	return keys;
 }
 
-/* A sort word of one row. */
 static inline GSORT_HD uint64_t
 compact_row(const key_plan *plan, uint32_t word, const key_table *table, uint64_t row)
 {

@@ -38,7 +38,6 @@ typedef struct begin_search
 	host_begins *begins;
 } begin_search;
 
-/* Orders the part's row words and sums their lengths. */
 static void
 order_row_words_part(void *arg, uint32_t part)
 {
@@ -73,7 +72,6 @@ order_row_words_part(void *arg, uint32_t part)
 	result->longest_short_units = longest;
 }
 
-/* Finds the blocks that begin in the part. */
 static void
 find_begins_part(void *arg, uint32_t part)
 {
@@ -134,7 +132,6 @@ place_parts(begin_search *search)
 	return search->begins->rows != NULL && search->begins->units != NULL;
 }
 
-/* Moves the parts' begins together. */
 static void
 join_begins(const begin_search *search)
 {

@@ -32,7 +32,6 @@ copy_from_arena(const host_run *run, uint64_t *to, uint64_t unit, uint64_t units
 	}
 }
 
-/* Prefetches the beginning of a row that will be copied soon. */
 static void
 ask_for_row(const host_run *run, uint64_t word)
 {

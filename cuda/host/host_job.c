@@ -81,7 +81,6 @@ now_ms(void)
 	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
 }
 
-/* The work of a finish on a thread: the sort and its timing. */
 static void
 finish_on_thread(host_task *task)
 {
@@ -100,8 +99,6 @@ finish_on_thread(host_task *task)
 	host_op_done(op);
 }
 
-/* The work of the end of a run on a thread: retains the sorted keys if
- * requested and if memory allows, then clears the run. */
 static void
 run_next_run(host_task *task)
 {

@@ -85,7 +85,6 @@ typedef struct gatherer
 	const atomic_int *cancel;
 } gatherer;
 
-/* Gathers the keys of sorted rows. */
 static void
 gather_rows(void *arg, uint64_t begin, uint64_t end)
 {
@@ -179,7 +178,6 @@ make_words(merger *merge, host_pool *pool)
 
 /* --- merging -------------------------------------------------------------- */
 
-/* A search for a word in one run. */
 typedef struct word_search
 {
 	const uint64_t *keys;		/* the keys of one run */
@@ -263,7 +261,6 @@ fill_block(const host_retained *retained, uint64_t *begins, const uint64_t *ends
 	}
 }
 
-/* Merges a part of the order, block by block. */
 static void
 merge_rows(void *arg, uint64_t row, uint64_t end)
 {

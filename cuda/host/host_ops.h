@@ -59,7 +59,6 @@ typedef struct host_merge
 	double		ms;
 } host_merge;
 
-/* A stretch of the merge order. */
 typedef struct host_order_fetch
 {
 	uint64_t	first_row;
@@ -154,7 +153,6 @@ void		host_job_free(host_job *job);
 
 int			host_poll(gsort_device *device, gsort_event *out, int max);
 
-/* Frees all operations of a list. */
 void		host_op_list_free(host_task_list *list);
 
 /* --- an operation from start to end --------------------------------------- */
@@ -178,7 +176,6 @@ void		host_op_drop_waiting(host_job *job);
 
 void		host_op_free(host_op *op);
 
-/* Makes the device's descriptor readable. */
 void		host_wake_caller(host_device *device);
 
 #endif							/* GSORT_HOST_OPS_H */

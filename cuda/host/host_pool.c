@@ -241,7 +241,6 @@ host_pool_for(host_pool *pool, uint32_t parts, void (*part) (void *arg, uint32_t
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* A loop over rows. */
 typedef struct row_loop
 {
 	uint64_t	n;

@@ -133,7 +133,6 @@ ask_ahead(const host_segments *segments, uint64_t begin, uint64_t end, uint64_t 
 	}
 }
 
-/* Sorts the part's segments, except long ones. */
 static void
 sort_part(void *arg, uint32_t part)
 {

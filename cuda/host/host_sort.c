@@ -86,7 +86,6 @@ make_words_of(void *arg, uint64_t begin, uint64_t end)
 	/* the local copy shows the compiler that no store of a word changes the
 	 * plan */
 	const key_plan plan = *sort->plan;
-	/* the first pass checks the keys of all columns */
 	int			is_first_pass = !sort->keys_checked;
 	uint32_t	row_bits = sort->row_bits;
 	int			bad_keys = 0;
@@ -142,7 +141,6 @@ sort_by_word(sorter *sort, uint32_t word, host_pool *pool, host_pairs sides[2],
 	};
 	host_pairs	sorted;
 
-	/* the result is no longer wanted */
 	if (atomic_load(cancel))
 		return GSORT_NOMEM;
 	sort->word = word;
@@ -220,7 +218,6 @@ number_rows_of(void *arg, uint64_t begin, uint64_t end)
 		sort->order.rows[i] = (uint32_t) i;
 }
 
-/* Fills in the order as fed. */
 static void
 number_rows(sorter *sort, host_pool *pool, uint32_t *rows)
 {
@@ -323,7 +320,6 @@ lay_out(sorter *sort, uint64_t *retained, char *work)
 		sort->order.rows = sort->spare.rows + rows;
 }
 
-/* Sorts, marks ties and finds the block begins, in the blocks laid out. */
 static gsort_status
 sort_in_blocks(sorter *sort, host_pool *pool, const atomic_int *cancel, host_begins *begins)
 {

@@ -57,7 +57,6 @@ merge_plan_kernel(partition_plan *plan, long_segment *segments)
 		plan->listed.long_tiles = tiles_before;
 }
 
-/* The segment that contains a tile. */
 SORT_DEVICE long_segment
 segment_of_tile(const long_segment *segments, uint32_t n_segments, uint32_t tile)
 {

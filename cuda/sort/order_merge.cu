@@ -38,7 +38,6 @@ merge_record_runs_kernel(merge_run_list list, uint32_t n, merge_run *runs)
 		runs[threadIdx.x] = list.runs[threadIdx.x];
 }
 
-/* Copies the run descriptions to the device. */
 static cudaError_t
 record_runs(const merge_run *runs, uint32_t n_runs, merge_run *d_runs, cudaStream_t stream)
 {

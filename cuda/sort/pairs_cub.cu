@@ -40,7 +40,6 @@ struct cub_scratch
 
 /* --- the merge sort ------------------------------------------------------- */
 
-/* Compares the bits of mask only. */
 template<typename Key>
 struct cub_merge_less
 {

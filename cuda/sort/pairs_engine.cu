@@ -96,7 +96,6 @@ may_be_chosen(gsort_engine engine, gsort_engine wanted, uint64_t n)
 	return engine == wanted || engine == GSORT_ENGINE_RADIX || n > RADIX_PAIRS_MAX;
 }
 
-/* The maximum scratch of all engines that may be chosen. */
 static size_t
 pairs_scratch_at_most(gsort_engine wanted, const gsort_pairs &pairs)
 {

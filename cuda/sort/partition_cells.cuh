@@ -112,7 +112,6 @@ map_to_even_bins(uint32_t bins)
 	return {0xffffffffu / (Row::CELLS / bins) + 1, 0};
 }
 
-/* Gives each bin the room of a tile. */
 template<typename Row>
 SORT_DEVICE void
 place_uncounted_bins(bucket_plan *bucket, level2_arrays level2, uint32_t b)
@@ -310,7 +309,6 @@ struct count_cells_memory
 	uint32_t	found;
 };
 
-/* Counts a batch's items in each cell of their bucket. */
 template<typename Row, bool Wide>
 SORT_DEVICE void
 count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *plan,

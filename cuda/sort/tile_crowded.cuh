@@ -40,7 +40,6 @@ struct crowded_sort_memory
 	uint32_t	row_bits[Wide ? ENTRIES : 4];
 };
 
-/* One item while its segment is divided. */
 template<bool Wide>
 struct placed_item
 {
@@ -292,7 +291,6 @@ struct crowded_segment
 	}
 };
 
-/* Sorts the crowded segments one after another. */
 template<typename Row, bool Wide, typename Emit>
 SORT_DEVICE void
 sort_crowded_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<Wide> level2,

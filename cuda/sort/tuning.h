@@ -137,6 +137,9 @@ sort_tuning_row(uint64_t n, int shared_bytes_a_block)
 		TUNING_CHOICE_NONE;
 }
 
+template<typename Row, typename... Memory>
+constexpr bool fits_row = (... && (sizeof(Memory) <= Row::SHARED_BYTES));
+
 /* --- launch bounds, which depend on the target chip --------------------------- */
 
 /*
