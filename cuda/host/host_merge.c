@@ -18,7 +18,6 @@
 
 #include <string.h>
 
-#include "host/first_not_before.h"
 #include "host/radix_steps.h"
 
 /* Rows merged at a time.  Both sides of a block and the workspace of their sort
@@ -178,21 +177,6 @@ make_words(merger *merge, host_pool *pool)
 
 /* --- merging -------------------------------------------------------------- */
 
-typedef struct word_search
-{
-	const uint64_t *keys;		/* the keys of one run */
-	uint32_t	columns;
-	uint64_t	word;
-} word_search;
-
-static inline int
-is_up_to_word(const void *context, uint64_t row)
-{
-	const word_search *search = context;
-
-	return search->keys[row * search->columns] <= search->word;
-}
-
 /*
  * Computes the ends of the next count rows of the order, which begin at begins
  * in the runs.  The search fixes the word of the last one bit by bit.  begins
@@ -221,9 +205,8 @@ find_ends(const merger *merge, uint64_t count, const uint64_t *from, uint64_t *e
 
 		for (uint32_t r = 0; r < retained->n_runs; r++)
 		{
-			word_search search = {retained->runs[r].keys, retained->columns, middle};
-
-			middles[r] = first_not_before(begins[r], ends[r], is_up_to_word, &search);
+			middles[r] = first_above(retained->runs[r].keys, retained->columns, begins[r], ends[r],
+									 middle);
 			sum += middles[r] - from[r];
 		}
 		if (sum < count)

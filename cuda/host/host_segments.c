@@ -7,7 +7,6 @@
  */
 #include "host/host_segments.h"
 
-#include "host/first_not_before.h"
 #include "host/radix_steps.h"
 
 /* A longer segment would keep one thread busy while the others wait.  Builds
@@ -25,44 +24,14 @@ typedef struct segment_parts
 	uint64_t	begins[PARTS_MAX + 1];
 } segment_parts;
 
-typedef struct word_search
-{
-	const uint64_t *words;
-	uint64_t	word;
-} word_search;
-
-static int
-is_below_word(const void *context, uint64_t i)
-{
-	const word_search *search = context;
-
-	return search->words[i] < search->word;
-}
-
-static int
-is_up_to_word(const void *context, uint64_t i)
-{
-	const word_search *search = context;
-
-	return search->words[i] <= search->word;
-}
-
 static int
 is_long(uint64_t rows)
 {
 	return rows > HOST_SEGMENT_ROWS_MAX;
 }
 
-/* The end of the rows from i on, up to end, that share the word of row i. */
-static uint64_t
-end_of_word(const uint64_t *words, uint64_t i, uint64_t end)
-{
-	word_search search = {words, words[i]};
-
-	return first_not_before(i, end, is_up_to_word, &search);
-}
-
-/* The same for mostly few rows. */
+/* The end of the rows from i on, up to end, that share the word of row i: mostly
+ * few. */
 static uint64_t
 end_of_segment(const uint64_t *words, uint64_t i, uint64_t end)
 {
@@ -70,7 +39,7 @@ end_of_segment(const uint64_t *words, uint64_t i, uint64_t end)
 
 	while (at < end && words[at] == words[i] && !is_long(at - i))
 		at++;
-	return is_long(at - i) ? end_of_word(words, i, end) : at;
+	return is_long(at - i) ? first_above(words, 1, at, end, words[i]) : at;
 }
 
 int
@@ -83,10 +52,10 @@ host_segments_next_long(const host_segments *segments, uint64_t *begin, uint64_t
 
 	for (; i < segments->n; i += HOST_SEGMENT_ROWS_MAX)
 	{
-		word_search search = {words, words[i]};
+		uint64_t	word = words[i];
 
-		*begin = first_not_before(*end, i, is_below_word, &search);
-		*end = end_of_word(words, i, segments->n);
+		*begin = word == 0 ? *end : first_above(words, 1, *end, i, word - 1);
+		*end = first_above(words, 1, i, segments->n, word);
 		if (is_long(*end - *begin))
 			return 1;
 	}
@@ -165,13 +134,14 @@ host_segments_sort(host_pool *pool, const host_segments *segments)
 {
 	uint64_t	n = segments->n;
 	uint32_t	n_parts = host_parts(pool, n);
+	const uint64_t *words = segments->sides[0].keys;
 	segment_parts parts = {.segments = segments};
 
 	for (uint32_t part = 0; part <= n_parts; part++)
 	{
 		uint64_t	i = host_part_begin(n, n_parts, part);
 
-		parts.begins[part] = i > 0 && i < n ? end_of_word(segments->sides[0].keys, i - 1, n) : i;
+		parts.begins[part] = i == 0 ? 0 : first_above(words, 1, i, n, words[i - 1]);
 	}
 	host_pool_for(pool, n_parts, sort_part, &parts);
 }

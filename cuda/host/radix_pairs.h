@@ -169,6 +169,23 @@ count_digits(const uint64_t *keys, uint64_t begin, uint64_t end, key_digit digit
 		counts[digit_of(digit, keys[i], 0)]++;
 }
 
+/* The first of the places [low, high) of rising words, stride apart, that holds
+ * more than word; high if there is none. */
+static inline uint64_t
+first_above(const uint64_t *words, size_t stride, uint64_t low, uint64_t high, uint64_t word)
+{
+	while (low < high)
+	{
+		uint64_t	middle = low + (high - low) / 2;
+
+		if (words[middle * stride] <= word)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Turns counts into places; the first pair goes to place. */
 static inline void
 counts_to_places(uint32_t *counts, uint32_t digits, uint32_t place)
