@@ -191,20 +191,6 @@ void		gsort_cuda_prepare(uint32_t salt);
 
 /* --- services of the front end for the implementations ------------------- */
 
-/* Units of a split row in the blocks before this one. */
-static inline uint64_t
-gsort_units_before(const gsort_block *block)
-{
-	uint64_t	units = 0;
-
-	while (block->flags & GSORT_BLOCK_CONTINUED)
-	{
-		block--;
-		units += block->row_bytes / 8;
-	}
-	return units;
-}
-
 /* Records a failure, printf-like, and returns status. */
 gsort_status gsort_fail(gsort_device *device, gsort_status status, const char *format,...)
 #ifdef __GNUC__

@@ -17,8 +17,8 @@
 #include "rows/key_stats.h"
 #include "rows/row_word.h"
 
-/* Addresses of extents: of rows, or of the row words of GSORT_KEY_EXTENT_ROWS rows
- * each. */
+/* Addresses of extents: of rows, or of the row words of GSORT_KEY_EXTENT_ROWS
+ * rows each. */
 typedef uint64_t *const *extent_table;
 
 /* One extent holds each key column's values of GSORT_KEY_EXTENT_ROWS rows.  In

@@ -158,7 +158,8 @@ typedef struct cuda_device
 typedef enum sort_array
 {
 	SORT_WORDS,					/* [rows] uint64: sort words, then the packed row lengths */
-	/* [rows] uint64: the sorted first words, if the search for ties needs them */
+	/* [rows] uint64: the sorted first words, if the search for ties needs
+	 * them */
 	SORT_SORTED_WORDS,
 	SORT_ORDER,					/* [rows] uint32 */
 	/* [rows] uint32: the second buffer of the order while it is sorted */

@@ -52,7 +52,7 @@ gather_output_block(cuda_job *job, cuda_lane *lane, const gsort_block *block)
 		uint64_t	row = block->first_row - (block->rows == 0 ? 1 : 0);
 
 		GSORT_TRY_LAUNCH(device, launch(gather_piece_kernel, blocks_for(units), LAUNCH_THREADS, 0,
-										lane->stream, run, table, row, gsort_units_before(block),
+										lane->stream, run, table, row, block_units_before(block),
 										units, out));
 	}
 	if (block->bytes > block->row_bytes)

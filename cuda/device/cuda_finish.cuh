@@ -46,12 +46,12 @@ size_t		cuda_order_scratch_bytes(uint64_t rows);
  * SORT_TIED_ROWS. */
 int			cuda_order_may_have_tied_rows(const gsort_job *job);
 
-/* Sorts by all words; or by the first of several alone, and counts its ties in the
- * header: *by_first_word is then 1. */
+/* Sorts by all words; or by the first of several alone, and counts its ties in
+ * the header: *by_first_word is then 1. */
 gsort_status cuda_order_begin(sort_run *run, int *by_first_word);
 
-/* Follows a sort by the first word alone, with the header's count: sorts the tied
- * rows by all words. */
+/* Follows a sort by the first word alone, with the header's count: sorts the
+ * tied rows by all words. */
 gsort_status cuda_order_tied_rows(sort_run *run, uint64_t tied);
 
 /* Sets the job's tie bits, if it has any, from the order in run->order. */

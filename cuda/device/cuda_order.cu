@@ -9,11 +9,11 @@
  * Keys of one word take one sort.  Keys of several words are sorted by the
  * first word, which has 64 bits and separates most rows.  The rows that it
  * leaves tied are listed and sorted by all words, last to first.  Each sort
- * gathers its words in the current order.  The result is written back to the tied
- * places, which have the same first words in the same order.  Distinct first words thus take
- * one sort for any number of words, and the worst input takes one sort more
- * than all words.  Few rows are sorted directly by all words, last to first,
- * because the intermediate read-back would not pay.
+ * gathers its words in the current order.  The result is written back to the
+ * tied places, which have the same first words in the same order.  Distinct
+ * first words thus take one sort for any number of words, and the worst input
+ * takes one sort more than all words.  Few rows are sorted directly by all
+ * words, last to first, because the intermediate read-back would not pay.
  *
  *	  keys --first word--> order --list--> tied rows
  *	       --all words--> sorted --places--> order

@@ -103,8 +103,8 @@ find_begins_part(void *arg, uint32_t part)
 	}
 }
 
-/* Computes the parts' offsets from their lengths, the block cut, and the room for
- * begins.  0: out of memory. */
+/* Computes the parts' offsets from their lengths, the block cut, and the room
+ * for begins. 0: out of memory. */
 static int
 place_parts(begin_search *search)
 {

@@ -297,7 +297,7 @@ block_to_fetch(const gsort_block *block)
 		.rows = block->rows,
 		.units = block->row_bytes / 8,
 		.is_stretch = (block->flags & (GSORT_BLOCK_CONTINUED | GSORT_BLOCK_CONTINUES)) != 0,
-		.first_unit = gsort_units_before(block),
+		.first_unit = block_units_before(block),
 	};
 }
 

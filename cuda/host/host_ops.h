@@ -129,7 +129,7 @@ host_device_of(const host_job *job)
 	return (host_device *) job->common.device;
 }
 
-/* --- operations of the table in gsort_device.h (host_job.c) ---------------- */
+/* --- the table of operations (host_job.c) --------------------------------- */
 
 uint64_t	host_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units);
 uint64_t	host_job_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain retain);

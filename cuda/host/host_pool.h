@@ -56,7 +56,7 @@ void		host_pool_submit(host_pool *pool, host_task *task);
 void		host_pool_for(host_pool *pool, uint32_t parts,
 						  void (*part) (void *arg, uint32_t part), void *arg);
 
-/* --- the division of a pass over rows into parts ---------------------------- */
+/* --- passes over rows ----------------------------------------------------- */
 
 /*
  * Waking a thread for fewer rows costs more than it saves.  Builds with

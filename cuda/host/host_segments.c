@@ -30,8 +30,8 @@ is_long(uint64_t rows)
 	return rows > HOST_SEGMENT_ROWS_MAX;
 }
 
-/* The end of the rows from i on, up to end, that share the word of row i: mostly
- * few. */
+/* The end of the rows from i on, up to end, that share the word of row i:
+ * mostly few. */
 static uint64_t
 end_of_segment(const uint64_t *words, uint64_t i, uint64_t end)
 {
@@ -88,8 +88,8 @@ sort_rows(const host_segments *segments, uint32_t word, uint64_t begin, uint64_t
 	}
 }
 
-/* Prefetches the keys of tied rows that are sorted soon, ROWS_AHEAD behind those
- * from begin to end. */
+/* Prefetches the keys of tied rows that are sorted soon, ROWS_AHEAD behind
+ * those from begin to end. */
 static void
 ask_ahead(const host_segments *segments, uint64_t begin, uint64_t end, uint64_t part_end)
 {

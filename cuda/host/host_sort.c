@@ -130,8 +130,8 @@ row_bits_of(const key_plan *plan, uint64_t rows)
 	return plan->words == 1 && plan->word_bits[0] + bits <= 64 ? bits : 0;
 }
 
-/* Makes the words of one number in the current order, sorts by them and consumes
- * one of the sides.  NOMEM, BAD_DATA. */
+/* Makes the words of one number in the current order, sorts by them and
+ * consumes one of the sides.  NOMEM, BAD_DATA. */
 static gsort_status
 sort_by_word(sorter *sort, uint32_t word, host_pool *pool, host_pairs sides[2],
 			 const atomic_int *cancel)
@@ -164,8 +164,8 @@ sort_by_word(sorter *sort, uint32_t word, host_pool *pool, host_pairs sides[2],
 	return GSORT_OK;
 }
 
-/* Sorts rows from begin to end, which share their first word, by the other words,
- * last to first.  The space of that word holds these meanwhile. */
+/* Sorts rows from begin to end, which share their first word, by the other
+ * words, last to first.  The space of that word holds these meanwhile. */
 static gsort_status
 sort_long_segment(const sorter *sort, uint64_t begin, uint64_t end, host_pool *pool,
 				  const host_pairs *spare, const atomic_int *cancel)
@@ -225,8 +225,8 @@ number_rows(sorter *sort, host_pool *pool, uint32_t *rows)
 	host_pool_for_rows(pool, sort->rows, number_rows_of, sort);
 }
 
-/* Sorts by the first word, which has 64 bits if more words follow; these sort its
- * ties.  NOMEM, BAD_DATA. */
+/* Sorts by the first word, which has 64 bits if more words follow; these sort
+ * its ties.  NOMEM, BAD_DATA. */
 static gsort_status
 sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 {

@@ -5,13 +5,13 @@
  * In:  runs of raw key columns, a plan of one word.
  * Out: the merge order, one byte per row.
  *
- *	  runs --split, coarse and fine--> for each output tile, its begin in every run
+ *	  runs --split, coarse and fine--> each output tile's begin in every run
  *	       --sort---> the runs of the tile's rows
  *
  * The output is cut into tiles of equal size, so that the work of the blocks is
- * balanced for any distribution of the keys.  A block loads its tile's words from
- * all runs and sorts them with the numbers of their runs.  Equal words of one run
- * need no order, because only the run is written.
+ * balanced for any distribution of the keys.  A block loads its tile's words
+ * from all runs and sorts them with the numbers of their runs.  Equal words of
+ * one run need no order, because only the run is written.
  */
 #include "sort/order_merge.h"
 
@@ -65,13 +65,13 @@ word_of_row(const key_plan &plan, const merge_run &run, uint32_t row)
 /* --- splits --------------------------------------------------------------- */
 
 /*
- * Writes splits[t][runs]: the rows of each run before output place t * tile.  The
- * search fixes the word of the last row before it bit by bit (multisequence
+ * Writes splits[t][runs]: the rows of each run before output place t * tile.
+ * The search fixes the word of the last row before it bit by bit (multisequence
  * selection: Varman, Scheufler, Iyer, Ricard, "Merging multiple lists on
  * hierarchical-memory multiprocessors", 1991).  Rows equal to that word come in
- * the order of the runs.  coarse: splits at every COARSE_TILES tiles, which bound
- * the search, or NULL.  Grid: a warp for each tile and one more, SPLIT_WARPS a
- * block.  Lane l has the runs l, l + 32, ...
+ * the order of the runs. coarse: splits at every COARSE_TILES tiles, which
+ * bound the search, or NULL.  Grid: a warp for each tile and one more,
+ * SPLIT_WARPS a block.  Lane l has the runs l, l + 32, ...
  */
 static __global__ void
 __launch_bounds__(SPLIT_WARPS * WARP_THREADS)
@@ -187,9 +187,9 @@ load_stretches(merge_tile_memory<Row> &shared, const key_plan &plan, const merge
 	}
 }
 
-/* Writes the runs of the output places from blockIdx.x * TILE on, eight per store,
- * padded with zeros.  Grid: a block of THREADS for each output tile; shared:
- * merge_tile_memory. */
+/* Writes the runs of the output places from blockIdx.x * TILE on, eight per
+ * store, padded with zeros.  Grid: a block of THREADS for each output tile;
+ * shared: merge_tile_memory. */
 template<typename Row>
 static __global__ void
 __launch_bounds__(Row::THREADS, (blocks_that_fit<merge_tile_memory<Row>>(Row::BLOCKS)))

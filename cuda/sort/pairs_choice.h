@@ -9,14 +9,14 @@
  * Host code, plain C.
  *
  * The times behind it are in bench/NOTES-pairs.md, "Which engine".  The radix
- * sort's time grows with the bits; up to 24 bits, three passes, it is the fastest.
- * The time of CUB's merge sort does not depend on the bits.  For many long keys
- * the partition is the fastest.  It gathers sorted keys and given rows at random,
- * while the radix sort moves them along.
+ * sort's time grows with the bits; up to 24 bits, three passes, it is the
+ * fastest.  The time of CUB's merge sort does not depend on the bits.  For many
+ * long keys the partition is the fastest.  It gathers sorted keys and given
+ * rows at random, while the radix sort moves them along.
  *
  * An H100 has the same compute capability as the measured H200 and ranks the
- * engines alike.  Other chips have no measurements.  CUB's radix sort, which its
- * authors tune for each chip, sorts everything on those chips.
+ * engines alike.  Other chips have no measurements.  CUB's radix sort, which
+ * its authors tune for each chip, sorts everything on those chips.
  */
 #ifndef GSORT_PAIRS_CHOICE_H
 #define GSORT_PAIRS_CHOICE_H

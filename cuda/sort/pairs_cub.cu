@@ -1,8 +1,8 @@
 /*
  * pairs_cub.cu
- *	  The pairs sorts by CUB: its merge sort for few pairs, whose time grows with
- *	  their number and not with the bits of the keys; its radix sort, which is
- *	  tuned for every chip, for chips without measurements of the other engines.
+ *	  The pairs sorts by CUB: its merge sort, of few pairs, whose time grows with
+ *	  their number only; its radix sort, for chips without measurements of the
+ *	  other engines, since it is tuned for every chip.
  *
  * In:  a gsort_pairs, scratch of the caller.
  * Out: the sorted rows and, if requested, keys.
@@ -123,12 +123,13 @@ struct cub_radix_sort
 			CUDA_TRY(fill_rows(rows.Current(), pairs, stream));
 		/* without any bits the pairs stay unchanged */
 		if (pairs->bits > 0)
-			CUDA_TRY(cub::DeviceRadixSort::SortPairs(scratch->of_cub, scratch->cub_bytes, keys, rows,
-													 (uint32_t) pairs->n, 0, (int) pairs->bits,
-													 stream));
+			CUDA_TRY(cub::DeviceRadixSort::SortPairs(scratch->of_cub, scratch->cub_bytes, keys,
+													 rows, (uint32_t) pairs->n, 0,
+													 (int) pairs->bits, stream));
 		if (scratch->of_cub == NULL)
 			return cudaSuccess;
-		CUDA_TRY(copy_array(pairs->d_rows_out, (const uint32_t *) rows.Current(), pairs->n, stream));
+		CUDA_TRY(copy_array(pairs->d_rows_out, (const uint32_t *) rows.Current(), pairs->n,
+							stream));
 		return pairs->d_keys_out == NULL ? cudaSuccess :
 			copy_array((Key *) pairs->d_keys_out, (const Key *) keys.Current(), pairs->n, stream);
 	}

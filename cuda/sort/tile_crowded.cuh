@@ -12,11 +12,12 @@
  * number.  One value that fills a bin thus costs one round, and a few values in
  * one bin cost two.
  *
- * The words of a bin may be equal because they have lost bits of their keys.  In
- * that case the keys are fetched, once, and words are made of their low bits.
+ * The words of a bin may be equal because they have lost bits of their keys.
+ * In that case the keys are fetched, once, and words are made of their low
+ * bits.
  *
- * Every round divides each bin at least in two, and mostly by log2(n) bits if it
- * has n items.  The rounds thus end for any keys.
+ * Every round divides each bin at least in two, and mostly by log2(n) bits if
+ * it has n items.  The rounds thus end for any keys.
  */
 #ifndef GSORT_TILE_CROWDED_CUH
 #define GSORT_TILE_CROWDED_CUH
@@ -185,8 +186,8 @@ struct crowded_segment
 		}
 	}
 
-	/* Computes the new bin of an item of a large bin; false: the words of the bin
-	 * are equal. */
+	/* Computes the new bin of an item of a large bin; false: the words of the
+	 * bin are equal. */
 	__device__ __forceinline__ bool find_bin(int i, uint32_t *bin) const
 	{
 		const placed_item<Wide> &item = items[i];
@@ -211,8 +212,8 @@ struct crowded_segment
 		return true;
 	}
 
-	/* Makes the word of an item whose bin has equal words from the low bits of its
-	 * key, which are all that its bin's keys differ in, and its row. */
+	/* Makes the word of an item whose bin has equal words from the low bits of
+	 * its key, which are all that its bin's keys differ in, and its row. */
 	__device__ __forceinline__ void take_low_bits(int i)
 	{
 		uint32_t	row = view.order.row(items[i].x);

@@ -178,8 +178,10 @@ struct segment_view
 	}
 };
 
-/* --- merge path: the split of a merge of two sorted sequences at a place, and
- * the serial merge from there (Green, McColl, Bader: "GPU merge path", 2012) --- */
+/* --- merge path ----------------------------------------------------------- */
+
+/* The split of a merge of two sorted sequences at a place, and the serial merge
+ * from there (Green, McColl, Bader: "GPU merge path", 2012). */
 
 /* Number of items from a among the first taken items of the merge of a and b.
  * Ties go to a.  Items: any type with get(). */

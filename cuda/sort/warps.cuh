@@ -109,10 +109,10 @@ count_together(uint32_t *counters, uint32_t bin, bool valid)
 
 /*
  * Makes a table that narrows a search among splitters, of the buckets or of a
- * bucket's cells.  splitters_in: the number of splitters that a linear map takes
- * to each of Entries places. table[p] holds the number of splitters before place p, and in its
- * upper half the number up to its end.  These are the first and the last part
- * that a value at p can belong to.  The whole block calls.
+ * bucket's cells. splitters_in: the number of splitters that a linear map takes
+ * to each of Entries places. table[p] holds the number of splitters before
+ * place p, and in its upper half the number up to its end.  These are the first
+ * and the last part that a value at p can belong to.  The whole block calls.
  */
 template<int Threads, int Entries, typename Entry>
 SORT_DEVICE void
