@@ -1,7 +1,7 @@
 /*
  * pairs_cub.cu
- *	  The pairs sorts by CUB: its merge sort, of few pairs, whose time grows with
- *	  their number only; its radix sort, for chips without measurements of the
+ *	  The pairs sorts by CUB: its merge sort, of few pairs, whose time grows
+ *	  with their number only; its radix sort, for chips without measurements of the
  *	  other engines, since it is tuned for every chip.
  *
  * In:  a gsort_pairs, scratch of the caller.

@@ -140,7 +140,7 @@ sort_tuning_row(uint64_t n, int shared_bytes_a_block)
 template<typename Row, typename... Memory>
 constexpr bool fits_row = (... && (sizeof(Memory) <= Row::SHARED_BYTES));
 
-/* --- launch bounds, which depend on the chip ------------------------------- */
+/* --- launch bounds -------------------------------------------------------- */
 
 /*
  * Shared memory per multiprocessor; CUDA reserves BLOCK_SHARED_BYTES for each
