@@ -1,8 +1,8 @@
 /*
  * pairs_cub.cu
  *	  The pairs sorts by CUB: its merge sort, of few pairs, whose time grows
- *	  with their number only; its radix sort, for chips without measurements of the
- *	  other engines, since it is tuned for every chip.
+ *	  with their number only; its radix sort, for chips without measurements of
+ *	  the other engines, since it is tuned for every chip.
  *
  * In:  a gsort_pairs, scratch of the caller.
  * Out: the sorted rows and, if requested, keys.
