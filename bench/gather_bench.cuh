@@ -146,7 +146,7 @@ struct stored_rows
 	template<typename Then>
 	void gather_all(uint32_t block_bytes, Then then)
 	{
-		const sorted_run run = {{word_extents.data}, in.rows_right.data, low_offsets.data, NULL,
+		const sorted_run run = {word_extents.data, in.rows_right.data, low_offsets.data, NULL,
 			in.n};
 		uint32_t	each = block_bytes / GATHERED_ROW_BYTES;
 		int			turn = 0;
