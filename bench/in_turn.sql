@@ -33,8 +33,13 @@ declare
 	loops int;
 	medians numeric[];
 begin
-	perform on_side('off', query, 1), on_side('on', query, 1);
-	loops := greatest(1, least(10000, round(round_ms * 1000 / (on_side('off', query, 2)).us)));
+	t := on_side('off', query, 1);
+	perform on_side('on', query, 1);
+	-- the first run of a session takes longer than others
+	if t.us < 10 * round_ms * 1000 then
+		t := on_side('off', query, 2);
+	end if;
+	loops := greatest(1, least(10000, round(round_ms * 1000 / t.us)));
 	us := array_fill(0::float8, array[2, rounds]);
 	cpu := us;
 	for i in 1 .. rounds loop
