@@ -403,7 +403,7 @@ gsort_status gsort_job_open(gsort_device *device, const gsort_job_options *optio
  * all data_bytes and more_bytes).  The reservation includes the sort's scratch
  * memory.  NOMEM changes nothing.
  *
- * If keys may fill several words (several columns, or NULLs), CUDA reserves 4
+ * If keys may fill several words (several columns, or NULLs), CUDA reserves 8
  * more bytes per row for the row numbers of ties in the first word.
  */
 gsort_status gsort_job_reserve(gsort_job *job, uint64_t rows, uint64_t row_bytes);

@@ -158,8 +158,8 @@ typedef struct cuda_device
 typedef enum sort_array
 {
 	SORT_WORDS,					/* [rows] uint64: sort words, then the packed row lengths */
-	/* [rows] uint64: the sorted first words, if the search for ties needs
-	 * them */
+	/* [rows] uint64: the sorted first words, if the search for ties or segments
+	 * needs them */
 	SORT_SORTED_WORDS,
 	SORT_ORDER,					/* [rows] uint32 */
 	/* [rows] uint32: the second buffer of the order while it is sorted */
@@ -167,6 +167,9 @@ typedef enum sort_array
 	/* [rows] uint32, if there may be several words: rows that share their first
 	 * word */
 	SORT_TIED_ROWS,
+	/* [rows] uint32, likewise: per row, the number of its segment, which shares
+	 * the first word */
+	SORT_SEGMENTS,
 	SORT_TIES,					/* [rows / 32] uint32, if output blocks carry tie bits */
 	SORT_BEGINS,				/* [begins] output_block_begin */
 	/* Scratch, in turn, of the pairs sort, of the sort of tied rows, and of

@@ -54,14 +54,15 @@ size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SO
 {
 	uint64_t	begins = block_cut_begins_at_most(rows, units, job->options.block_bytes);
 	int			with_ties = tie_bits_wanted(&job->options);
-	int			with_tied_rows = cuda_order_may_have_tied_rows(job);
+	int			with_segments = cuda_order_may_have_segments(job);
 
 	bytes[SORT_WORDS] = rows * sizeof(uint64_t);
-	bytes[SORT_SORTED_WORDS] = with_ties || with_tied_rows ? rows * sizeof(uint64_t) : 0;
+	bytes[SORT_SORTED_WORDS] = with_ties || with_segments ? rows * sizeof(uint64_t) : 0;
 	bytes[SORT_ORDER] = rows * sizeof(uint32_t);
 	bytes[SORT_LOW_OFFSETS] = rows * sizeof(uint32_t);
 	bytes[SORT_TIES] = with_ties ? tie_bits_bytes(rows) : 0;
-	bytes[SORT_TIED_ROWS] = with_tied_rows ? rows * sizeof(uint32_t) : 0;
+	bytes[SORT_TIED_ROWS] = with_segments ? rows * sizeof(uint32_t) : 0;
+	bytes[SORT_SEGMENTS] = with_segments ? rows * sizeof(uint32_t) : 0;
 	bytes[SORT_BEGINS] = begins * sizeof(output_block_begin);
 	bytes[SORT_SCRATCH] = scratch_bytes_for(job->options.engine, rows);
 }
@@ -133,6 +134,7 @@ free_all_but_results(cuda_job *job)
 	free_array(job, SORT_WORDS);
 	free_array(job, SORT_SORTED_WORDS);
 	free_array(job, SORT_TIED_ROWS);
+	free_array(job, SORT_SEGMENTS);
 	free_array(job, SORT_BEGINS);
 	free_array(job, SORT_SCRATCH);
 	if (job->sorted_as_fed)
@@ -293,7 +295,7 @@ enqueue_rest(cuda_job *job, const run_header *header)
 
 	run.order = array_of<uint32_t>(&run, SORT_ORDER);
 	if (header->tied > 0)
-		GSORT_TRY_STATUS(cuda_order_tied_rows(&run, header->tied));
+		GSORT_TRY_STATUS(cuda_order_tied_rows(&run, header->tied, header->segments));
 	return enqueue_output_blocks(&run);
 }
 

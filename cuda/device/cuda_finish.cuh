@@ -40,19 +40,20 @@ run_header_of(const sort_run *run)
 	return (run_header *) run->job->header.pointer;
 }
 
+/* Scratch bytes of the selection and the scan of tied rows. */
 size_t		cuda_order_scratch_bytes(uint64_t rows);
 
-/* True if the job may sort the ties of its first word.  Only such a job has
- * SORT_TIED_ROWS. */
-int			cuda_order_may_have_tied_rows(const gsort_job *job);
+/* True if the job's words may need a sort by segments.  A job for which this
+ * holds has SORT_TIED_ROWS and SORT_SEGMENTS. */
+int			cuda_order_may_have_segments(const gsort_job *job);
 
-/* Sorts by all words; or by the first of several alone, and counts its ties in
- * the header: *by_first_word is then 1. */
+/* Sorts by all words.  If the job has segments, sorts by the first word alone
+ * and counts its ties in the header; *by_first_word is then 1. */
 gsort_status cuda_order_begin(sort_run *run, int *by_first_word);
 
-/* Follows a sort by the first word alone, with the header's count: sorts the
- * tied rows by all words. */
-gsort_status cuda_order_tied_rows(sort_run *run, uint64_t tied);
+/* Follows a sort by the first word alone, with the header's counts: sorts the
+ * tied rows by the other words. */
+gsort_status cuda_order_tied_rows(sort_run *run, uint64_t tied, uint64_t segments);
 
 /* Sets the job's tie bits, if it has any, from the order in run->order. */
 gsort_status cuda_order_mark_ties(sort_run *run);

@@ -4,19 +4,20 @@
  *
  * In:  a job's key extents and the plan of its sort words.
  * Out: SORT_ORDER, or no order if all keys are equal; SORT_SORTED_WORDS, the
- *	    sorted first words, if the search for ties needs them; tie bits.
+ *	    sorted first words, if the search for ties or segments needs them; tie
+ *	    bits.
  *
  * Keys of one word take one sort.  Keys of several words are sorted by the
  * first word, which has 64 bits and separates most rows.  The rows that it
- * leaves tied are listed and sorted by all words, last to first.  Each sort
- * gathers its words in the current order.  The result is written back to the
- * tied places, which have the same first words in the same order.  Distinct
- * first words thus take one sort for any number of words, and the worst input
- * takes one sort more than all words.  Few rows are sorted directly by all
- * words, last to first, because the intermediate read-back would not pay.
+ * leaves tied are listed and sorted by the other words, last to first, then by
+ * their segments.  Each sort gathers its words in the current order.  The
+ * result is written back to the tied places.  Distinct first words thus take
+ * one sort for any number of words, and the worst input takes one sort more
+ * than all words.  Few rows are sorted directly by all words, last to first,
+ * because the intermediate read-back would not pay.
  *
  *	  keys --first word--> order --list--> tied rows
- *	       --all words--> sorted --places--> order
+ *	       --other words, segment--> sorted --places--> order
  */
 #include "device/cuda_finish.cuh"
 
@@ -25,11 +26,12 @@
 #include "rows/tie_bits.h"
 #include "sort/launch.cuh"
 
+#include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
 #define NARROW_WORD_BITS	32
-#define FIRST_WORD_ROWS_MIN	4096
+#define SEGMENT_ROWS_MIN	4096
 
 /* --- one sort ------------------------------------------------------------- */
 
@@ -134,25 +136,35 @@ static cudaError_t
 select_tied(void *scratch, size_t *scratch_bytes, const first_word *words, uint64_t n,
 			uint32_t *places, uint32_t *n_places, cudaStream_t stream)
 {
-	is_tied		tied = {words, n};
+	is_in_segment tied = {words, n};
 
 	return cub::DeviceSelect::If(scratch, *scratch_bytes, thrust::counting_iterator<uint32_t>(0),
 								 places, n_places, (int) n, tied, stream);
 }
 
+static cudaError_t
+sum_begins(void *scratch, size_t *scratch_bytes, uint32_t *begins, uint64_t tied,
+		   cudaStream_t stream)
+{
+	return cub::DeviceScan::InclusiveSum(scratch, *scratch_bytes, begins, begins, (int) tied,
+										 stream);
+}
+
 size_t
 cuda_order_scratch_bytes(uint64_t rows)
 {
-	size_t		bytes = 0;
+	size_t		select_bytes = 0;
+	size_t		sum_bytes = 0;
 
 	/* an error leaves 0; the following launch fails too and reports it */
-	(void) select_tied(NULL, &bytes, NULL, rows, NULL, NULL, NULL);
+	(void) select_tied(NULL, &select_bytes, NULL, rows, NULL, NULL, NULL);
+	(void) sum_begins(NULL, &sum_bytes, NULL, rows, NULL);
 	(void) cudaGetLastError();
-	return bytes;
+	return select_bytes > sum_bytes ? select_bytes : sum_bytes;
 }
 
 int
-cuda_order_may_have_tied_rows(const gsort_job *job)
+cuda_order_may_have_segments(const gsort_job *job)
 {
 	return job->options.key_columns > 1 || job->options.null_mask != 0;
 }
@@ -180,43 +192,93 @@ find_tied_places(sort_run *run)
 static gsort_status
 sort_by_first_word(sort_run *run)
 {
-	GSORT_TRY_STATUS(sort_by_word(run, 0, run_header_of(run), 1,
-								  array_of<uint32_t>(run, SORT_ORDER)));
+	run_header *header = run_header_of(run);
+
+	GSORT_TRY_STATUS(sort_by_word(run, 0, header, 1, array_of<uint32_t>(run, SORT_ORDER)));
+	GSORT_TRY(run->device, cudaMemsetAsync(&header->segments, 0, sizeof(header->segments),
+										   run->stream));
+	GSORT_TRY_LAUNCH(run->device, launch(count_segments_kernel, blocks_for(run->n), LAUNCH_THREADS,
+										 0, run->stream, sorted_first_words(run), run->n, header));
 	return find_tied_places(run);
 }
 
 gsort_status
 cuda_order_begin(sort_run *run, int *by_first_word)
 {
-	*by_first_word = run->plan.words > 1 && run->n >= FIRST_WORD_ROWS_MIN;
+	*by_first_word = run->plan.words > 1 && run->n >= SEGMENT_ROWS_MIN;
 	if (run->plan.words == 0)
 		return check_keys(run);
 	return *by_first_word ? sort_by_first_word(run) : sort_by_all_words(run);
 }
 
-gsort_status
-cuda_order_tied_rows(sort_run *run, uint64_t tied)
+/* Copies the tied rows, in order, to SORT_LOW_OFFSETS and the numbers of their
+ * segments to SORT_SEGMENTS. */
+static gsort_status
+list_tied_rows(sort_run *run, uint64_t tied)
 {
 	const uint32_t *places = array_of<uint32_t>(run, SORT_WORDS);
-	gsort_engine *engine = &run->job->common.stats.engine;
-	gsort_engine of_all_rows = *engine;
+	uint32_t   *begins = array_of<uint32_t>(run, SORT_WORDS) + run->n;
+	uint32_t   *rows = array_of<uint32_t>(run, SORT_LOW_OFFSETS);
+	size_t		scratch_bytes = run->job->sort[SORT_SCRATCH].bytes;
+
+	GSORT_TRY_LAUNCH(run->device, launch(list_tied_rows_kernel, blocks_for(tied), LAUNCH_THREADS, 0,
+										 run->stream, sorted_first_words(run), run->n,
+										 (const uint32_t *) run->order, places, tied, rows,
+										 begins));
+	GSORT_TRY(run->device, sum_begins(run->job->sort[SORT_SCRATCH].pointer, &scratch_bytes,
+									  begins, tied, run->stream));
+	GSORT_TRY_LAUNCH(run->device, launch(number_segments_kernel, blocks_for(tied), LAUNCH_THREADS,
+										 0, run->stream, (const uint32_t *) rows,
+										 (const uint32_t *) begins, tied,
+										 array_of<uint32_t>(run, SORT_SEGMENTS)));
+	return GSORT_OK;
+}
+
+template<typename Word>
+static gsort_status
+sort_by_segment_as(sort_run *run, uint32_t bits)
+{
+	gsort_engine engine;
+
+	GSORT_TRY_LAUNCH(run->device, launch(segment_words_kernel<Word>, blocks_for(run->n),
+										 LAUNCH_THREADS, 0, run->stream,
+										 (const uint32_t *) array_of<uint32_t>(run, SORT_SEGMENTS),
+										 (const uint32_t *) run->order, run->n,
+										 array_of<Word>(run, SORT_WORDS)));
+	return sort_pairs<Word>(run, bits, NULL, turn_of(run, SORT_LOW_OFFSETS, SORT_TIED_ROWS),
+							&engine);
+}
+
+/* Sorts rows, in order by the later words, back into their segments. */
+static gsort_status
+sort_by_segment(sort_run *run, uint64_t segments)
+{
+	uint32_t	bits = significant_bits(segments - 1);
+
+	if (bits == 0)
+		return GSORT_OK;
+	return is_narrow(run, bits) ? sort_by_segment_as<uint32_t>(run, bits) :
+		sort_by_segment_as<uint64_t>(run, bits);
+}
+
+gsort_status
+cuda_order_tied_rows(sort_run *run, uint64_t tied, uint64_t segments)
+{
 	uint64_t	n = run->n;
 	uint32_t   *order = run->order;
 
-	GSORT_TRY_LAUNCH(run->device, launch(list_tied_rows_kernel, blocks_for(tied), LAUNCH_THREADS, 0,
-										 run->stream, (const uint32_t *) order, places, tied,
-										 array_of<uint32_t>(run, SORT_LOW_OFFSETS)));
+	GSORT_TRY_STATUS(list_tied_rows(run, tied));
 	run->n = tied;
 	run->order = array_of<uint32_t>(run, SORT_LOW_OFFSETS);
-	for (uint32_t word = run->plan.words; word-- > 0;)
+	for (uint32_t word = run->plan.words; word-- > 1;)
 		GSORT_TRY_STATUS(sort_by_word(run, word, NULL, 0,
 									  turn_of(run, SORT_LOW_OFFSETS, SORT_TIED_ROWS)));
-	*engine = of_all_rows;
-	/* the sorts have consumed the places */
+	GSORT_TRY_STATUS(sort_by_segment(run, segments));
 	GSORT_TRY_STATUS(find_tied_places(run));
 	GSORT_TRY_LAUNCH(run->device, launch(put_tied_rows_kernel, blocks_for(tied), LAUNCH_THREADS, 0,
-										 run->stream, places, (const uint32_t *) run->order, tied,
-										 order));
+										 run->stream,
+										 (const uint32_t *) array_of<uint32_t>(run, SORT_WORDS),
+										 (const uint32_t *) run->order, tied, order));
 	run->n = n;
 	run->order = order;
 	return GSORT_OK;

@@ -7,8 +7,8 @@
  * Out: a line for each failure, the number of failures, and the exit status.
  *
  * The steps are those of cuda_order.cu.  The test replaces the library's
- * selection, and sorts pairs by the radix sort's kernels.  The order must be that
- * of std::stable_sort by both words.
+ * selection and scan, and sorts pairs by the radix sort's kernels.  The order
+ * must be that of std::stable_sort by both words.
  */
 #include "sort/pairs_radix.cu"
 #include "device/tied_rows.cuh"
@@ -61,7 +61,7 @@ sorted_by(std::vector<Word> keys, const numbers &order, uint32_t bits, std::vect
 static numbers
 tied_places(const words &first)
 {
-	is_tied		tied = {first.data(), first.size()};
+	is_in_segment tied = {first.data(), first.size()};
 	numbers		places;
 
 	for (uint32_t i = 0; i < first.size(); i++)
@@ -74,21 +74,30 @@ tied_places(const words &first)
 
 /* Does the work of cuda_order_tied_rows for one more word. */
 static void
-sort_tied_rows(const words &first, const words &second, const words *keys, numbers &order)
+sort_tied_rows(const words &first, const words &second, uint32_t segments, numbers &order)
 {
 	numbers		places = tied_places(first);
 	size_t		tied = places.size();
 	numbers		rows(tied);
+	numbers		begins(tied);
+	numbers		segment_of_row(order.size(), 0xffffffffu);
+	words		tied_words(tied);
+	numbers		segment_words(tied);
 
-	launch(list_tied_rows_kernel, blocks_of(tied), THREADS, 0, NULL, (const uint32_t *) order.data(),
-		   (const uint32_t *) places.data(), (uint64_t) tied, rows.data());
-	for (const words *by : {&second, keys})
+	launch(list_tied_rows_kernel, blocks_of(tied), THREADS, 0, NULL, first.data(), (uint64_t) first.size(),
+		   (const uint32_t *) order.data(), (const uint32_t *) places.data(), (uint64_t) tied, rows.data(), begins.data());
+	std::partial_sum(begins.begin(), begins.end(), begins.begin());
+	failures += begins.back() != segments;
+	launch(number_segments_kernel, blocks_of(tied), THREADS, 0, NULL, (const uint32_t *) rows.data(),
+		   (const uint32_t *) begins.data(), (uint64_t) tied, segment_of_row.data());
+	for (size_t i = 0; i < tied; i++)
+		tied_words[i] = second[rows[i]];
+	rows = sorted_by<uint64_t>(tied_words, rows, 64, NULL);
+	if (significant_bits(segments - 1) > 0)
 	{
-		words		tied_words(tied);
-
-		for (size_t i = 0; i < tied; i++)
-			tied_words[i] = (*by)[rows[i]];
-		rows = sorted_by<uint64_t>(tied_words, rows, 64, NULL);
+		launch(segment_words_kernel<uint32_t>, blocks_of(tied), THREADS, 0, NULL, (const uint32_t *) segment_of_row.data(),
+			   (const uint32_t *) rows.data(), (uint64_t) tied, segment_words.data());
+		rows = sorted_by<uint32_t>(segment_words, rows, significant_bits(segments - 1), NULL);
 	}
 	launch(put_tied_rows_kernel, blocks_of(tied), THREADS, 0, NULL, (const uint32_t *) places.data(),
 		   (const uint32_t *) rows.data(), (uint64_t) tied, order.data());
@@ -123,6 +132,8 @@ run_case(int how, uint32_t n)
 	words		first(n);
 	numbers		order(n);
 	numbers		expected(n);
+	run_header	header = {};
+	uint32_t	segments = 0;
 	bool		ok;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -135,11 +146,14 @@ run_case(int how, uint32_t n)
 		return keys[0][a] != keys[0][b] ? keys[0][a] < keys[0][b] : keys[1][a] < keys[1][b];
 	});
 	order = sorted_by<uint64_t>(keys[0], order, 64, &first);
+	launch(count_segments_kernel, blocks_of(n), THREADS, 0, NULL, (const first_word *) first.data(), (uint64_t) n, &header);
+	for (uint32_t i = 0; i + 1 < n; i++)
+		segments += first[i] == first[i + 1] && (i == 0 || first[i - 1] != first[i]);
 	if (!tied_places(first).empty())
-		sort_tied_rows(first, keys[1], &keys[0], order);
-	ok = order == expected;
+		sort_tied_rows(first, keys[1], segments, order);
+	ok = header.segments == segments && order == expected;
 	if (!ok)
-		printf("ties: n=%u, first words of kind %d: BAD\n", n, how);
+		printf("segments: n=%u, first words of kind %d: BAD\n", n, how);
 	failures += !ok;
 }
 

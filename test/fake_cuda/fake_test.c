@@ -238,7 +238,7 @@ live_shortly(life *l)
 	accepted(l, gsort_job_finish_run(l->job, GSORT_SORTED));
 }
 
-static run_header tied_header = {.n_begins = 1, .tied = 100};
+static run_header tied_header = {.n_begins = 1, .tied = 100, .segments = 30};
 
 /* Keys of two words; the simulated header reports rows tied by the first. */
 static void
