@@ -230,7 +230,8 @@ struct sorted_runs
 		std::vector<float> times;
 
 		for (int r = 0; r < MERGED_RUNS; r++)
-			runs[r] = {keys.data + begin_of(r), NULL, (uint32_t) (begin_of(r + 1) - begin_of(r))};
+			runs[r] = {keys.data + begin_of(r), NULL, (uint32_t) (begin_of(r + 1) - begin_of(r)),
+				0};
 		CHECK(cudaMemset(order.data, POISON, order_bytes));
 		times = time_repeats([] {}, [&] {
 			CHECK(merge(plan, runs, order.data));

@@ -257,7 +257,7 @@ pivot_gaps_intact(uint64_t n, uint32_t n_runs, void *d_scratch)
 	const pivot_counts most = most_pivots(n, n_runs);
 	const pivot_scratch s = pivot_lay_out(n, n_runs, d_scratch);
 	const std::pair<void *, size_t> stretches[] = {
-		{s.runs, n_runs * sizeof(sampled_run)}, {s.ranks, most.samples * 8ull},
+		{s.runs, n_runs * sizeof(merge_run)}, {s.ranks, most.samples * 8ull},
 			{s.places, most.samples * n_runs * 4ull},
 		{s.begins, (most.parts + 1) * 8ull}, {s.splits, (most.parts + 1) * n_runs * 4ull}
 	};
@@ -295,7 +295,7 @@ pivot_merge_case(int number)
 	for (uint32_t r = 0; r < n_runs; r++)
 	{
 		columns[r].assign(runs.keys[r].begin(), runs.keys[r].end());
-		described[r] = {columns[r].data(), NULL, (uint32_t) columns[r].size()};
+		described[r] = {columns[r].data(), NULL, (uint32_t) columns[r].size(), 0};
 		for (Key key : runs.keys[r])
 			by_run.push_back({key, r});
 	}
@@ -327,7 +327,7 @@ refusals()
 	unsorted_pairs pairs = {NULL, NULL, 100, 64};
 	unsorted_pairs wrong_bits = {NULL, NULL, 0, 16};
 	pair_run	run = {NULL, NULL, 100};
-	merge_run	keys = {NULL, NULL, 100};
+	merge_run	keys = {NULL, NULL, 100, 0};
 	key_plan	plan = plan_of_bits(64);
 	guarded_array<unsigned char> scratch(1 << 16);
 	unsigned char *at = scratch.data();

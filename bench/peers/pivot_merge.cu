@@ -9,21 +9,14 @@
  *	       --choose--> pivots: begins of parts in runs and output
  *	       --merge---> order
  *
- * Enqueues a few kernels; reads nothing back.
+ * The product's kernel samples, and its functions load and merge a tile
+ * (cuda/sort/multiway_merge.cuh).  Enqueues a few kernels; reads nothing back.
  */
 #include "peers/pivot_merge.h"
 
-#include "peers/multiway_merge.cuh"
+#include "sort/merge_launch.cuh"
 
 #define CHOOSE_THREADS	256
-
-/* The number of items is odd: a thread writes neighbouring places, and an odd
- * stride between threads avoids bank conflicts. */
-#ifdef GSORT_TUNING_ROWS
-typedef merge_tuning_row<96, 5, 1, 64 << 10> PIVOT_ROW;
-#else
-typedef merge_tuning_row<256, 15, 3, 64 << 10> PIVOT_ROW;
-#endif
 
 /* --- how many ------------------------------------------------------------- */
 
@@ -51,8 +44,8 @@ most_pivots(uint64_t total, uint32_t n_runs)
 {
 	pivot_counts counts;
 
-	static_assert(PIVOT_ROW::TILE >= 2 * PIVOT_RUNS_MAX, "a stride is at least one item");
-	counts.stride = PIVOT_ROW::TILE / (2 * n_runs);
+	static_assert(MERGE_ROW::TILE >= 2 * PIVOT_RUNS_MAX, "a stride is at least one item");
+	counts.stride = MERGE_ROW::TILE / (2 * n_runs);
 	counts.samples = (uint32_t) (total / counts.stride) + n_runs;
 	counts.parts = parts_for(counts.samples, n_runs);
 	return counts;
@@ -67,7 +60,7 @@ most_pivots(uint64_t total, uint32_t n_runs)
  */
 static __global__ void
 __launch_bounds__(CHOOSE_THREADS)
-choose_pivots_kernel(const sampled_run *runs, uint32_t n_runs, uint64_t total, uint32_t n_samples,
+choose_pivots_kernel(const merge_run *runs, uint32_t n_runs, uint64_t total, uint32_t n_samples,
 					 const uint64_t *ranks, const uint32_t *places, uint64_t *begins,
 					 uint32_t *splits)
 {
@@ -87,7 +80,7 @@ choose_pivots_kernel(const sampled_run *runs, uint32_t n_runs, uint64_t total, u
 template<typename Key, typename Row>
 static __global__ void
 __launch_bounds__(Row::THREADS, Row::BLOCKS)
-merge_parts_kernel(key_source<Key> source, const sampled_run *runs, uint32_t n_runs,
+merge_parts_kernel(key_source<Key> source, const merge_run *runs, uint32_t n_runs,
 				   const uint64_t *begins, const uint32_t *splits, uint8_t *order)
 {
 	SHARED_MEMORY(raw);
@@ -109,7 +102,7 @@ merge_parts_kernel(key_source<Key> source, const sampled_run *runs, uint32_t n_r
 
 typedef struct pivot_scratch
 {
-	sampled_run *runs;			/* [runs] */
+	merge_run  *runs;			/* [runs] */
 	uint64_t   *ranks;			/* [samples] */
 	uint32_t   *places;			/* [samples][runs] */
 	uint64_t   *begins;			/* [parts + 1] */
@@ -147,17 +140,17 @@ static cudaError_t
 merge_between_pivots(const key_source<Key> &source, const merge_run *runs, uint32_t n_runs,
 					 void *d_scratch, uint8_t *d_order, cudaStream_t stream)
 {
-	typedef PIVOT_ROW Row;
+	typedef MERGE_ROW Row;
 	uint64_t	total = rows_of_runs(runs, n_runs);
 	uint32_t	stride = most_pivots(total, n_runs).stride;
 	pivot_scratch scratch = pivot_lay_out(total, n_runs, d_scratch);
-	const sampled_run *d_runs = scratch.runs;
+	const merge_run *d_runs = scratch.runs;
 	uint32_t	n_samples;
 	uint32_t	parts;
 
 	static_assert(sizeof(multiway_memory<Key, Row>) <= Row::SHARED_BYTES,
 				  "shared memory of the row");
-	CUDA_TRY(record_sampled_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
+	CUDA_TRY(record_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
 	parts = parts_for(n_samples, n_runs);
 	CUDA_TRY(launch(multiway_sample_kernel<Key>, tiles_for(n_samples, SELECT_WARPS),
 					SELECT_WARPS * WARP_THREADS, SELECT_WARPS * RUN_SLOTS * sizeof(uint32_t),

@@ -10,10 +10,10 @@
  * pivots.  A block merges the items of all runs between two pivots at once, in
  * shared memory (Koike, Sadakane, "A novel computational model for GPUs with
  * applications to efficient algorithms").  The paper's block merges by a tree
- * of buffers; this one uses rounds of merge path.
+ * of buffers; this one uses rounds of merge path, with the product's functions.
  *
  * The product's merge cuts its output into tiles of equal length, which takes a
- * search.  Here the samples alone decide, so parts differ in
+ * search after sampling.  Here the samples alone decide, so parts differ in
  * length.  The samples are so dense that no part exceeds a tile for any keys
  * (regular sampling: Shi, Schaeffer, "Parallel sorting by regular sampling",
  * 1992).

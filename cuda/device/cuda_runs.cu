@@ -169,6 +169,7 @@ describe_runs(const cuda_job *job, merge_run *runs)
 		runs[r].nulls = retained->has_nulls ?
 			(const uint8_t *) (keys + (size_t) columns * retained->rows) : NULL;
 		runs[r].count = retained->rows;
+		runs[r].first_sample = 0;
 	}
 }
 

@@ -12,6 +12,8 @@
  * Therefore no segment's length unbalances the work.  Levels alternate between
  * the two item arrays, so that the last one reads the level 2 array and emits.
  *
+ * merge_path.cuh makes the cuts (Green, McColl, Bader, 2012).
+ *
  * A segment of r tiles takes ceil(log2 r) levels: n log n for any keys.
  */
 #ifndef GSORT_MERGE_CUH

@@ -12,16 +12,7 @@
 
 #include "rows/key_plan.h"
 #include "sort/launch.cuh"
-
-#define MERGE_RUNS_MAX	255		/* a run's number fits a byte */
-
-/* One sorted run; the caller owns the arrays. */
-typedef struct merge_run
-{
-	const void *keys;			/* device: [columns][count] raw uint64 */
-	const uint8_t *nulls;		/* device: [count] bit c: column c is NULL; NULL: no NULLs */
-	uint32_t	count;
-} merge_run;
+#include "sort/merge_run.h"
 
 /* Scratch of order_merge, in device memory. */
 size_t		order_merge_scratch_bytes(uint64_t rows, uint32_t n_runs);

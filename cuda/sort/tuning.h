@@ -91,7 +91,11 @@ struct radix_tuning_row
 #define RADIX_BINS			(1 << RADIX_DIGIT_BITS)
 #define RADIX_PASSES_MAX	8	/* for 64 bits */
 
-/* The multiway merge: threads, items per thread, blocks per multiprocessor. */
+/*
+ * The multiway merge: threads, items per thread, blocks per multiprocessor.
+ * The number of items is odd: a thread writes neighbouring places, and an odd
+ * stride between threads avoids bank conflicts.
+ */
 template<int Threads, int Items, int Blocks, int SharedBytes>
 struct merge_tuning_row
 {
@@ -112,7 +116,7 @@ typedef tuning_row<1024, 12, 1, 4096, 2048, 512, 12, 6144, 2, 200 << 10> TUNING_
 
 typedef radix_tuning_row<320, 24, 2, 64 << 10> RADIX_ROW;
 
-typedef merge_tuning_row<512, 8, 2, 64 << 10> MERGE_ROW;
+typedef merge_tuning_row<256, 15, 3, 64 << 10> MERGE_ROW;
 
 /* Pairs up to which the medium row's fan-out suffices, with room for uneven
  * buckets.  The large row's suffices up to 1.3 G pairs; beyond, it merges the

@@ -80,10 +80,10 @@ static bool
 scratch_intact(uint64_t n, uint32_t runs, void *d_scratch)
 {
 	merge_scratch s = merge_lay_out(n, runs, d_scratch);
+	uint64_t	samples = n / (SAMPLE_TILES * MERGE_ROW::TILE) + runs;
 	const std::pair<void *, size_t> ends[] = {
-		{s.runs, runs * sizeof(merge_run)},
-		{s.coarse, (tiles_for(n, COARSE_TILES * MERGE_ROW::TILE) + 1) * runs * 4},
-		{s.splits, (tiles_for(n, MERGE_ROW::TILE) + 1) * runs * 4}
+		{s.runs, runs * sizeof(merge_run)}, {s.ranks, samples * 8}, {s.places, samples * runs * 4},
+		{s.splits, (merge_tiles(n) + 1) * runs * 4}
 	};
 
 	return gaps_intact(ends, std::size(ends));
@@ -188,7 +188,7 @@ order_case(distribution which, dealing how, uint32_t n, uint32_t runs, int bits)
 			all.push_back(parts[r][i]);
 			numbers.push_back(r);
 		}
-		described[r] = {keys[r].data(), r < runs / 2 ? NULL : nulls[r].data(), count};
+		described[r] = {keys[r].data(), r < runs / 2 ? NULL : nulls[r].data(), count, 0};
 	}
 	fold_rows(all, stats);
 	plan = key_plan_make(COLUMNS, 1, stats);

@@ -11,7 +11,7 @@ typedef tuning_row<96, 3, 1, 512, 3, 32, 16, 512, 1, 200 << 10> TUNING_LARGE;
 
 typedef radix_tuning_row<96, 3, 1, 64 << 10> RADIX_ROW;
 
-typedef merge_tuning_row<256, 2, 1, 64 << 10> MERGE_ROW;
+typedef merge_tuning_row<96, 5, 1, 64 << 10> MERGE_ROW;
 
 #define MOSTLY_TIED			3	/* small, so that an input becomes mostly tied */
 #define MOSTLY_TIED_PAIRS	0

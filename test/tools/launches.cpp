@@ -111,7 +111,7 @@ sort_all_pairs(void)
 static void
 merge_runs_of_keys(void)
 {
-	const merge_run runs[2] = {{NO_MEMORY, NULL, 100000}, {NO_MEMORY, NULL, 100000}};
+	const merge_run runs[2] = {{NO_MEMORY, NULL, 100000, 0}, {NO_MEMORY, NULL, 100000, 0}};
 	key_plan	plan = {};
 
 	for (plan.bits = 1; plan.bits <= 64; plan.bits++)

@@ -1,18 +1,26 @@
 /*
  * multiway_merge.cuh
- *	  Merges a tile's stretches of sorted runs in shared memory.
+ *	  Merges up to 255 sorted runs at once: each key is read once, each output
+ *	  written once.
  *
- * In:  for a tile, its begin and its end in every run.
- * Out: the run of each of its rows, in order.
+ * In:  the runs' descriptions and keys.
+ * Out: the run of each row of the whole order, one byte per row.  The order is
+ *	    by key, then by run, then by place in the run.
  *
- * A block loads the stretches to shared memory and merges them pairwise there, in
- * log2(runs) rounds of merge path.
+ *	  runs --sample--> sampled keys with their exact places in the output
+ *	       --split---> for each output tile, its begin in every run
+ *	       --merge---> output
+ *
+ * The output is cut into tiles of equal size, so that the work of the blocks is
+ * balanced for any distribution of the keys. multiway_select.cuh samples and
+ * splits.  A block loads its tile's stretches to shared memory and merges them
+ * pairwise there, in log2(runs) rounds of merge path.
  */
 #ifndef GSORT_MULTIWAY_MERGE_CUH
 #define GSORT_MULTIWAY_MERGE_CUH
 
-#include "peers/multiway_select.cuh"
-#include "sort/tile_sort.cuh"
+#include "sort/merge_path.cuh"
+#include "sort/multiway_select.cuh"
 #include "sort/tuning.h"
 
 /* --- merging a tile ------------------------------------------------------- */
@@ -74,7 +82,7 @@ stretch_of(const uint32_t *begins, uint32_t stretches, uint32_t step, uint32_t a
 template<typename Key, typename Row>
 SORT_DEVICE void
 load_stretches(multiway_memory<Key, Row> &shared, const key_source<Key> &source,
-			   const sampled_run *runs, uint32_t n_runs, uint32_t count)
+			   const merge_run *runs, uint32_t n_runs, uint32_t count)
 {
 	Key keys[Row::ITEMS];
 	uint8_t		from[Row::ITEMS];
@@ -88,7 +96,7 @@ load_stretches(multiway_memory<Key, Row> &shared, const key_source<Key> &source,
 		if (at < count)
 		{
 			uint32_t	r = stretch_of(shared.begins, n_runs, 1, at);
-			const sampled_run run = runs[r];
+			const merge_run run = runs[r];
 
 			keys[i] = source.key_of(run, at + shared.skipped[r]);
 			from[i] = (uint8_t) r;
@@ -239,6 +247,46 @@ merge_round(multiway_memory<Key, Row> &shared, uint32_t n_runs, uint32_t width, 
 		}
 	}
 	__syncthreads();
+}
+
+/* Writes the tile's runs, eight per store, padded with zeros to a multiple of
+ * eight.  The whole block calls. */
+template<typename Key, typename Row>
+SORT_DEVICE void
+write_order(multiway_memory<Key, Row> &shared, uint64_t first, uint32_t count, uint64_t *order)
+{
+	uint32_t	words = (count + 7) / 8;
+
+	if (threadIdx.x < words * 8 - count)
+		shared.runs[count + threadIdx.x] = 0;
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < words; i += Row::THREADS)
+		order[first / 8 + i] = ((const uint64_t *) shared.runs)[i];
+}
+
+/*
+ * Grid: a block of THREADS for each output tile; shared: multiway_memory.
+ * Block t reads the places from splits[t] to splits[t + 1] of each run, and
+ * writes the output places from t * TILE on.
+ */
+template<typename Key, typename Row>
+static __global__ void
+__launch_bounds__(Row::THREADS, (blocks_that_fit<multiway_memory<Key, Row>>(Row::BLOCKS)))
+multiway_merge_kernel(key_source<Key> source, uint64_t *order, const merge_run *runs,
+					  uint32_t n_runs, uint64_t total, const uint32_t *splits)
+{
+	SHARED_MEMORY(raw);
+	multiway_memory<Key, Row> &shared = *(multiway_memory<Key, Row> *) raw;
+	uint64_t	first = (uint64_t) blockIdx.x * Row::TILE;
+	uint32_t	count = total - first < Row::TILE ? (uint32_t) (total - first) : Row::TILE;
+
+	begin_stretches(shared, splits + (size_t) blockIdx.x * n_runs, n_runs);
+	__syncthreads();
+	load_stretches(shared, source, runs, n_runs, count);
+	__syncthreads();
+	for (uint32_t width = 1; width < n_runs; width *= 2)
+		merge_round(shared, n_runs, width, count);
+	write_order(shared, first, count, order);
 }
 
 #endif							/* GSORT_MULTIWAY_MERGE_CUH */
