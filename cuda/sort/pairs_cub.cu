@@ -158,7 +158,8 @@ lay_out_cub(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes)
 	if (d_scratch == NULL)
 		(void) Sort::run(pairs, &scratch, NULL);
 	scratch.of_cub = (void *) cursor.at;
-	scratch.bytes = before + scratch.cub_bytes;
+	/* one byte at least tells the whole scratch from too little */
+	scratch.bytes = before + (scratch.cub_bytes > 0 ? scratch.cub_bytes : 1);
 	return scratch;
 }
 
@@ -176,7 +177,8 @@ sort_keys(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaS
 {
 	cub_scratch<Key> scratch = lay_out_cub<Sort, Key>(pairs, d_scratch, scratch_bytes);
 
-	if (scratch_bytes < scratch.bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
+	/* CUB checks all sizes but 0 */
+	if (scratch.cub_bytes == 0 || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
 		return cudaErrorInvalidValue;
 	return pairs->n == 0 ? cudaSuccess : Sort::run(pairs, &scratch, stream);
 }
