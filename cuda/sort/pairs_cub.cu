@@ -137,9 +137,9 @@ struct cub_radix_sort
 
 /* --- either --------------------------------------------------------------- */
 
-/* With NULL, only counts.  Otherwise CUB gets the rest of the scratch and checks
- * its size; to ask CUB first would cost a twentieth of the sort of 100,000
- * pairs. */
+/* With NULL, only counts.  Otherwise CUB gets the rest of the scratch and
+ * checks its size; to ask CUB first would cost a twentieth of the sort of
+ * 100,000 pairs. */
 template<typename Sort, typename Key>
 static cub_scratch<Key>
 lay_out_cub(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes)
