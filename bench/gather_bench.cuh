@@ -34,7 +34,7 @@ content_of(uint64_t row, uint32_t unit)
 }
 
 static __global__ void
-fill_rows_kernel(row_table table, uint64_t n)
+fill_rows_kernel(extent_table table, uint64_t n)
 {
 	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n * GATHERED_ROW_UNITS;
 		 i += (uint64_t) gridDim.x * blockDim.x)
@@ -42,7 +42,7 @@ fill_rows_kernel(row_table table, uint64_t n)
 		uint64_t	row = i / GATHERED_ROW_UNITS;
 		uint32_t	unit = (uint32_t) (i % GATHERED_ROW_UNITS);
 
-		*(uint64_t *) (row_table_unit(&table, unit_of_row(row)) + unit) = content_of(row, unit);
+		*(uint64_t *) (arena_unit(table, unit_of_row(row)) + unit) = content_of(row, unit);
 	}
 }
 
@@ -136,7 +136,7 @@ struct stored_rows
 						 cudaMemcpyHostToDevice));
 	}
 
-	row_table table()
+	extent_table table()
 	{
 		return {extents.data};
 	}
@@ -146,7 +146,7 @@ struct stored_rows
 	template<typename Then>
 	void gather_all(uint32_t block_bytes, Then then)
 	{
-		const sorted_run run = {{word_extents.data}, in.rows_right.data, low_offsets.data, NULL,
+		const sorted_run run = {word_extents.data, in.rows_right.data, low_offsets.data, NULL,
 			in.n};
 		uint32_t	each = block_bytes / GATHERED_ROW_BYTES;
 		int			turn = 0;

@@ -17,9 +17,55 @@
 #include "peers/peer_tuning.h"
 #include "sort/launch_plan.cuh"
 #include "sort/merge.cuh"
-#include "sort/tile_crowded.cuh"
+#include "sort/tile_sort.cuh"
 
 #define PLACES_END (1ull << 31)	/* the sum of two places fits a word */
+
+/* --- bitonic network (Batcher, "Sorting networks and their applications", 1968) */
+
+/*
+ * Sorts count items, for any count.  Places behind the last one count as larger
+ * than everything, and the first step of each round mirrors.  All steps thus
+ * sort upwards, and absent items stay behind. threads threads call: the block's
+ * or a warp's.
+ */
+template<bool OneWarp, bool Wide, typename Order>
+SORT_DEVICE void
+bitonic_sort(item_arrays<Wide> items, uint32_t count, uint32_t thread, uint32_t threads,
+			 const Order &order)
+{
+	for (uint32_t width = 2; width < 2 * count; width *= 2)
+	{
+		for (uint32_t step = width / 2; step > 0; step /= 2)
+		{
+			for (uint32_t pair = thread; pair < (count + width - 1) / width * (width / 2);
+				 pair += threads)
+			{
+				uint32_t	low = pair / step * (2 * step) + pair % step;
+				uint32_t	high = step == width / 2 ?
+					low / width * width + width - 1 - low % width : low + step;
+
+				if (high < count)
+				{
+					item<Wide>	a = items.get(low);
+					item<Wide>	b = items.get(high);
+
+					if (order.less(b, a))
+					{
+						items.put(low, b);
+						items.put(high, a);
+					}
+				}
+			}
+			if (OneWarp)
+				__syncwarp();
+			else
+				__syncthreads();
+		}
+	}
+}
+
+/* --- tiles -------------------------------------------------------------------- */
 
 /* Pairs in two arrays, converted to items on access. */
 template<typename Key>

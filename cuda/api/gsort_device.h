@@ -83,7 +83,6 @@ typedef enum gsort_retain
 	GSORT_RETAIN_KEYS_AND_NULLS
 } gsort_retain;
 
-/* The unfinished long row of one feeder. */
 typedef struct gsort_feeder
 {
 	uint64_t	next_unit;

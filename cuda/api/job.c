@@ -97,7 +97,6 @@ gsort_least_bytes(const gsort_job *job)
 													   job->options.block_bytes));
 }
 
-/* The total reservations of a run. */
 typedef struct run_reservation
 {
 	uint64_t	rows;

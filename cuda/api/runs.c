@@ -61,7 +61,6 @@ what_to_retain(const gsort_job *job)
 	return retain;
 }
 
-/* Memory of the retained keys after the end of the run. */
 static uint64_t
 retained_bytes_after(const gsort_job *job)
 {

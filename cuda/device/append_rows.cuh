@@ -91,10 +91,8 @@ record_lengths(uint32_t units, uint32_t long_units, run_header *header)
 	raise_to(&header->shortest_below_limit, shortest_below);
 }
 
-/* Files one row of the slice: its word, its keys and its NULL bits.  Returns
- * the word. */
 static __device__ __forceinline__ uint64_t
-file_row(const append_slice *slice, uint32_t i, const word_table *words, const key_table *table,
+file_row(const append_slice *slice, uint32_t i, extent_table words, const key_table *table,
 		 run_header *header)
 {
 	uint64_t	row = slice->first_row + i;
@@ -105,7 +103,7 @@ file_row(const append_slice *slice, uint32_t i, const word_table *words, const k
 		header->bad_data = GSORT_BAD_OFFSETS;
 		word = append_refused_word(slice);
 	}
-	*word_table_at(words, row) = word;
+	*word_at(words, row) = word;
 	for (uint32_t c = 0; c < table->columns; c++)
 		*key_table_key(table, row, c) = slice->keys[(size_t) i * table->columns + c];
 	if (table->null_mask != 0)
@@ -116,11 +114,11 @@ file_row(const append_slice *slice, uint32_t i, const word_table *words, const k
 /* long_units: the longest row that may share an output block.  Grid: a thread
  * for each row of the slice, in whole warps. */
 static __global__ void
-append_rows_kernel(append_slice slice, word_table words, key_table table, uint32_t long_units,
+append_rows_kernel(append_slice slice, extent_table words, key_table table, uint32_t long_units,
 				   run_header *header)
 {
 	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
-	uint64_t	word = i < slice.rows ? file_row(&slice, i, &words, &table, header) : 0;
+	uint64_t	word = i < slice.rows ? file_row(&slice, i, words, &table, header) : 0;
 
 	record_lengths((uint32_t) row_word_units(word), long_units, header);
 }

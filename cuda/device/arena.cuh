@@ -17,25 +17,18 @@
 #include "rows/key_stats.h"
 #include "rows/row_word.h"
 
-/* One extent holds the row words of GSORT_KEY_EXTENT_ROWS rows. */
-typedef struct word_table
-{
-	uint64_t *const *extents;
-} word_table;
+/* Addresses of extents: of rows, or of the row words of GSORT_KEY_EXTENT_ROWS
+ * rows each. */
+typedef uint64_t *const *extent_table;
 
 /* One extent holds each key column's values of GSORT_KEY_EXTENT_ROWS rows.  In
  * jobs with nullable columns, their NULL bits follow as uint32. */
 typedef struct key_table
 {
-	uint64_t *const *extents;
+	extent_table extents;
 	uint32_t	columns;
 	uint32_t	null_mask;
 } key_table;
-
-typedef struct row_table
-{
-	uint64_t *const *extents;
-} row_table;
 
 #define ROW_UNITS_LIMIT		(1u << GSORT_ROW_UNITS_BITS)	/* every row is shorter */
 
@@ -52,7 +45,6 @@ typedef struct run_header
 	uint32_t	segments;		/* number of stretches of such rows */
 } run_header;
 
-/* The row at place i of an order. */
 static inline GSORT_HD uint64_t
 sorted_row(const uint32_t *order, uint64_t i)
 {
@@ -73,9 +65,9 @@ key_extent_bytes(uint32_t columns, uint32_t null_mask)
 }
 
 static inline GSORT_HD uint64_t *
-word_table_at(const word_table *table, uint64_t row)
+word_at(extent_table words, uint64_t row)
 {
-	return table->extents[row / GSORT_KEY_EXTENT_ROWS] + row % GSORT_KEY_EXTENT_ROWS;
+	return words[row / GSORT_KEY_EXTENT_ROWS] + row % GSORT_KEY_EXTENT_ROWS;
 }
 
 static inline GSORT_HD uint64_t *
@@ -92,13 +84,6 @@ key_table_nulls(const key_table *table, uint64_t row)
 	return (uint32_t *) (table->extents[row / GSORT_KEY_EXTENT_ROWS] +
 						 (size_t) table->columns * GSORT_KEY_EXTENT_ROWS) +
 		row % GSORT_KEY_EXTENT_ROWS;
-}
-
-/* Address of a row up to the size of an extent, which lies in one extent. */
-static inline GSORT_HD const uint64_t *
-row_table_unit(const row_table *table, uint64_t unit)
-{
-	return arena_unit(table->extents, unit);
 }
 
 #endif							/* GSORT_ARENA_CUH */

@@ -59,7 +59,6 @@ chunk_slot_bytes(const cuda_device *device, const gsort_job *job, const gsort_ch
 		aligned_bytes(start_bytes) + aligned_bytes(nulls_bytes);
 }
 
-/* Copies one slice of a chunk to the lane's staging and files it. */
 static gsort_status
 file_slice(cuda_job *job, cuda_lane *lane, const append_slice *slice, const char *row_start,
 		   const char *keys, const char *nulls)
@@ -78,8 +77,9 @@ file_slice(cuda_job *job, cuda_lane *lane, const append_slice *slice, const char
 		GSORT_TRY_STATUS(cuda_copy(device, lane, lane->nulls.pointer, nulls,
 								   slice->rows * sizeof(uint32_t), cudaMemcpyHostToDevice));
 	GSORT_TRY_LAUNCH(device, launch(append_rows_kernel, blocks_for(slice->rows), LAUNCH_THREADS, 0,
-									lane->stream, *slice, cuda_job_word_table(job), table,
-									long_units, (run_header *) job->header.pointer));
+									lane->stream, *slice,
+									cuda_job_extents(job, WORD_EXTENTS), table, long_units,
+									(run_header *) job->header.pointer));
 	return GSORT_OK;
 }
 

@@ -89,7 +89,6 @@ typedef struct pinned_region
 	size_t		bytes;
 } pinned_region;
 
-/* An append or a fetch in progress. */
 typedef struct cuda_operation
 {
 	struct cuda_operation *next;
@@ -188,7 +187,14 @@ typedef struct retained_run
 	int			has_nulls;
 } retained_run;
 
-/* The extents of one kind in a job. */
+typedef enum extent_kind
+{
+	ROW_EXTENTS,
+	WORD_EXTENTS,				/* share the lifetime of the rows */
+	KEY_EXTENTS,
+	EXTENT_KINDS
+} extent_kind;
+
 typedef struct extent_list
 {
 	void	  **extents;		/* on the host, sized for everything that the device can hold */
@@ -207,9 +213,7 @@ struct cuda_job
 
 	cuda_array	header;			/* run_header */
 	int			header_used;	/* must be zeroed before the next append */
-	extent_list row_extents;
-	extent_list word_extents;	/* share the lifetime of the rows */
-	extent_list key_extents;
+	extent_list extents[EXTENT_KINDS];
 	cudaEvent_t memory_ready;	/* the extents and tables are complete */
 
 	gsort_event_kind work_kind; /* RUN_FINISHED, RUN_BEGUN or MERGED: one at a time */
@@ -370,7 +374,7 @@ void		cuda_job_close(gsort_job *job);
 /* Frees all resources of the job; none of its work may still run. */
 void		cuda_job_free(cuda_job *job);
 
-word_table	cuda_job_word_table(const cuda_job *job);
+extent_table cuda_job_extents(const cuda_job *job, extent_kind kind);
 key_table	cuda_job_key_table(const cuda_job *job);
 
 /* The order of the sorted run; NULL: the order as fed. */

@@ -65,7 +65,6 @@ cuda_checked_query(cuda_device *device, cudaError_t error)
 
 /* --- errors --------------------------------------------------------------- */
 
-/* True for errors of a call that had no effect. */
 static bool
 is_refusal(cudaError_t error)
 {

@@ -19,7 +19,7 @@ sorted_run_of(const cuda_job *job)
 {
 	sorted_run	run;
 
-	run.words = cuda_job_word_table(job);
+	run.words = cuda_job_extents(job, WORD_EXTENTS);
 	run.order = cuda_job_order(job);
 	run.low_offsets = (const uint32_t *) job->sort[SORT_LOW_OFFSETS].pointer;
 	run.ties = (const uint32_t *) job->sort[SORT_TIES].pointer;
@@ -27,28 +27,12 @@ sorted_run_of(const cuda_job *job)
 	return run;
 }
 
-/* Units of a split row in the output blocks before this one. */
-static uint64_t
-units_before(const gsort_block *block)
-{
-	uint64_t	units = 0;
-
-	while (block->flags & GSORT_BLOCK_CONTINUED)
-	{
-		block--;
-		units += block->row_bytes / 8;
-	}
-	return units;
-}
-
-/* Enqueues the gather of an output block: its rows or its piece of a row, and
- * its tie bits. */
 static gsort_status
 gather_output_block(cuda_job *job, cuda_lane *lane, const gsort_block *block)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 	sorted_run	run = sorted_run_of(job);
-	row_table	table = {(uint64_t *const *) job->row_extents.table.pointer};
+	extent_table table = cuda_job_extents(job, ROW_EXTENTS);
 	uint64_t   *out = (uint64_t *) lane->block.pointer;
 	uint32_t	units = block->row_bytes / 8;
 
@@ -68,8 +52,8 @@ gather_output_block(cuda_job *job, cuda_lane *lane, const gsort_block *block)
 		uint64_t	row = block->first_row - (block->rows == 0 ? 1 : 0);
 
 		GSORT_TRY_LAUNCH(device, launch(gather_piece_kernel, blocks_for(units), LAUNCH_THREADS, 0,
-										lane->stream, run, table, row, units_before(block), units,
-										out));
+										lane->stream, run, table, row, block_units_before(block),
+										units, out));
 	}
 	if (block->bytes > block->row_bytes)
 		GSORT_TRY_LAUNCH(device, launch(gather_ties_kernel,
@@ -79,7 +63,6 @@ gather_output_block(cuda_job *job, cuda_lane *lane, const gsort_block *block)
 	return GSORT_OK;
 }
 
-/* The source of a fetch: an output block, or a stretch of the merge order. */
 typedef struct fetch_source
 {
 	const gsort_block *block;	/* NULL: the merge order */

@@ -49,11 +49,10 @@ scratch_bytes_for(gsort_engine engine, uint64_t rows)
 	return larger(larger(pairs_bytes, order_bytes), place_scratch_bytes(rows));
 }
 
-/* The bytes of each array of a finish. */
 static void
 size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SORT_ARRAYS])
 {
-	uint64_t	begins = output_block_begins_at_most(rows, units, job->options.block_bytes);
+	uint64_t	begins = block_cut_begins_at_most(rows, units, job->options.block_bytes);
 	int			with_ties = tie_bits_wanted(&job->options);
 	int			with_segments = cuda_order_may_have_segments(job);
 
@@ -152,7 +151,6 @@ begins_room(const cuda_job *job)
 	return job->sort[SORT_BEGINS].bytes / sizeof(output_block_begin);
 }
 
-/* Computes offsets and output block begins from the order. */
 static gsort_status
 place_rows(sort_run *run)
 {
@@ -167,7 +165,7 @@ place_rows(sort_run *run)
 	run_header_of(run)};
 
 	GSORT_TRY_LAUNCH(run->device, launch(pack_lengths_kernel, PACK_BLOCKS, PACK_THREADS, 0,
-										 run->stream, cuda_job_word_table(job), run->n,
+										 run->stream, cuda_job_extents(job, WORD_EXTENTS), run->n,
 										 (const run_header *) run_header_of(run), lengths));
 	GSORT_TRY(run->device, cudaMemsetAsync(scratch, 0, place_scratch_bytes(run->n), run->stream));
 	GSORT_TRY_LAUNCH(run->device, launch(place_rows_kernel, (unsigned) place_tiles(run->n),
@@ -218,7 +216,6 @@ copy_first_begins_out(cuda_job *job)
 
 /* --- finishing a run ------------------------------------------------------ */
 
-/* Makes the finish's stream wait for all appends. */
 static gsort_status
 wait_for_appends(cuda_job *job)
 {
@@ -235,7 +232,6 @@ wait_for_appends(cuda_job *job)
 	return GSORT_OK;
 }
 
-/* Fills the struct that the files of the finish share. */
 static sort_run
 sort_run_of(cuda_job *job)
 {
@@ -334,7 +330,6 @@ cuda_job_finish_run(gsort_job *base)
 
 /* --- the finish's end ----------------------------------------------------- */
 
-/* Takes the begins in the slot; false if host memory is exhausted. */
 static int
 take_begins(cuda_job *job, uint64_t n)
 {

@@ -17,51 +17,35 @@
 /* --- extents -------------------------------------------------------------- */
 
 static size_t
-key_extent_bytes_of(const gsort_job *job)
+extent_bytes(const gsort_job *job, int kind)
 {
-	return key_extent_bytes(job->options.key_columns, job->options.null_mask);
+	return kind == ROW_EXTENTS ? GSORT_EXTENT_BYTES : kind == WORD_EXTENTS ? word_extent_bytes() :
+		key_extent_bytes(job->options.key_columns, job->options.null_mask);
 }
 
-/* Number of extents in a job's tables, limited by the device's memory. */
+/* Number of entries in a job's table, limited by the device's memory. */
 static uint64_t
-row_table_entries(const cuda_device *device)
+table_entries(const gsort_job *job, int kind)
 {
-	return gsort_min_u64(GSORT_RUN_EXTENTS_MAX, device->memory_bytes / GSORT_EXTENT_BYTES + 1);
-}
-
-static uint64_t
-word_table_entries(const cuda_device *device)
-{
-	return gsort_min_u64(GSORT_RUN_KEY_EXTENTS_MAX, device->memory_bytes / word_extent_bytes() + 1);
+	return gsort_min_u64(kind == ROW_EXTENTS ? GSORT_RUN_EXTENTS_MAX : GSORT_RUN_KEY_EXTENTS_MAX,
+						 ((cuda_device *) job->device)->memory_bytes / extent_bytes(job, kind) + 1);
 }
 
 static uint64_t
-key_table_entries(const cuda_device *device, const gsort_job *job)
+extents_for(int kind, uint64_t rows, uint64_t units)
 {
-	return gsort_min_u64(GSORT_RUN_KEY_EXTENTS_MAX,
-						 device->memory_bytes / key_extent_bytes_of(job) + 1);
+	return kind == ROW_EXTENTS ? arena_extents_for(units) : key_extents_of_rows(rows);
 }
 
 uint64_t
 cuda_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units)
 {
-	cuda_device *device = (cuda_device *) job->device;
+	uint64_t	bytes = sizeof(run_header) + cuda_sort_bytes(job, rows, units);
 
-	return sizeof(run_header) +
-		(row_table_entries(device) + word_table_entries(device) + key_table_entries(device, job)) *
-		sizeof(void *) +
-		arena_extents_for(units) * GSORT_EXTENT_BYTES +
-		key_extents_of_rows(rows) * (word_extent_bytes() + key_extent_bytes_of(job)) +
-		cuda_sort_bytes(job, rows, units);
-}
-
-static gsort_status
-make_table(cuda_job *job, extent_list *list)
-{
-	if (list->table.pointer != NULL)
-		return GSORT_OK;
-	return cuda_allocate((cuda_device *) job->common.device, job, &list->table,
-						 list->capacity * sizeof(void *));
+	for (int kind = 0; kind < EXTENT_KINDS; kind++)
+		bytes += table_entries(job, kind) * sizeof(void *) +
+			extents_for(kind, rows, units) * extent_bytes(job, kind);
+	return bytes;
 }
 
 /* Allocates the job's device memory with the first reservation, which accounts
@@ -71,9 +55,12 @@ make_tables(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
-	GSORT_TRY_STATUS(make_table(job, &job->row_extents));
-	GSORT_TRY_STATUS(make_table(job, &job->word_extents));
-	GSORT_TRY_STATUS(make_table(job, &job->key_extents));
+	for (extent_list &list : job->extents)
+	{
+		if (list.table.pointer == NULL)
+			GSORT_TRY_STATUS(cuda_allocate(device, job, &list.table,
+										   list.capacity * sizeof(void *)));
+	}
 	if (job->header.pointer == NULL)
 	{
 		GSORT_TRY_STATUS(cuda_allocate(device, job, &job->header, sizeof(run_header)));
@@ -89,21 +76,18 @@ make_tables(cuda_job *job)
 	return GSORT_OK;
 }
 
-static int
-make_list(extent_list *list, uint64_t capacity)
-{
-	list->extents = (void **) calloc(capacity, sizeof(void *));
-	list->capacity = capacity;
-	return list->extents != NULL;
-}
-
 static gsort_status
 make_job(cuda_device *device, cuda_job *job)
 {
-	if (!make_list(&job->row_extents, row_table_entries(device)) ||
-		!make_list(&job->word_extents, word_table_entries(device)) ||
-		!make_list(&job->key_extents, key_table_entries(device, &job->common)))
-		return gsort_fail(&device->common, GSORT_NOMEM, "out of memory for a job");
+	for (int kind = 0; kind < EXTENT_KINDS; kind++)
+	{
+		extent_list *list = &job->extents[kind];
+
+		list->capacity = table_entries(&job->common, kind);
+		list->extents = (void **) calloc(list->capacity, sizeof(void *));
+		if (list->extents == NULL)
+			return gsort_fail(&device->common, GSORT_NOMEM, "out of memory for a job");
+	}
 	GSORT_TRY_STATUS(cuda_enter(device));
 	GSORT_TRY(device, cudaEventCreateWithFlags(&job->memory_ready, cudaEventDisableTiming));
 	GSORT_TRY(device, cudaEventCreate(&job->work_began));
@@ -133,7 +117,6 @@ cuda_job_open(gsort_device *base, const gsort_job *blank, gsort_job **opened)
 	return GSORT_OK;
 }
 
-/* Adds extents to a list up to wanted. */
 static gsort_status
 add_extents(cuda_job *job, extent_list *list, uint64_t wanted, size_t bytes)
 {
@@ -172,27 +155,24 @@ cuda_job_reserve(gsort_job *base, uint64_t rows, uint64_t units)
 
 	/* memory made by a failed reservation stays for the next one */
 	GSORT_TRY_STATUS(make_tables(job));
-	GSORT_TRY_STATUS(add_extents(job, &job->row_extents, arena_extents_for(units),
-								 GSORT_EXTENT_BYTES));
-	GSORT_TRY_STATUS(add_extents(job, &job->word_extents, key_extents_of_rows(rows),
-								 word_extent_bytes()));
-	GSORT_TRY_STATUS(add_extents(job, &job->key_extents, key_extents_of_rows(rows),
-								 key_extent_bytes_of(base)));
-	GSORT_TRY_STATUS(publish_extents(device, &job->row_extents));
-	GSORT_TRY_STATUS(publish_extents(device, &job->word_extents));
-	GSORT_TRY_STATUS(publish_extents(device, &job->key_extents));
+	for (int kind = 0; kind < EXTENT_KINDS; kind++)
+		GSORT_TRY_STATUS(add_extents(job, &job->extents[kind], extents_for(kind, rows, units),
+									 extent_bytes(base, kind)));
+	for (extent_list &list : job->extents)
+		GSORT_TRY_STATUS(publish_extents(device, &list));
 	GSORT_TRY(device, cudaEventRecord(job->memory_ready, device->memory_stream));
 	return GSORT_OK;
 }
 
 static void
-free_extents(cuda_job *job, extent_list *list, size_t bytes)
+free_extents(cuda_job *job, extent_kind kind)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
+	extent_list *list = &job->extents[kind];
 
 	while (list->n > 0)
 	{
-		cuda_array	extent = {list->extents[--list->n], bytes};
+		cuda_array	extent = {list->extents[--list->n], extent_bytes(&job->common, kind)};
 
 		cuda_release(device, job, &extent);
 	}
@@ -202,14 +182,14 @@ free_extents(cuda_job *job, extent_list *list, size_t bytes)
 void
 cuda_job_free_keys(cuda_job *job)
 {
-	free_extents(job, &job->key_extents, key_extent_bytes_of(&job->common));
+	free_extents(job, KEY_EXTENTS);
 }
 
 void
 cuda_job_free_rows(cuda_job *job)
 {
-	free_extents(job, &job->row_extents, GSORT_EXTENT_BYTES);
-	free_extents(job, &job->word_extents, word_extent_bytes());
+	free_extents(job, ROW_EXTENTS);
+	free_extents(job, WORD_EXTENTS);
 }
 
 static void
@@ -239,15 +219,14 @@ cuda_job_free(cuda_job *job)
 	cuda_job_free_keys(job);
 	cuda_job_free_rows(job);
 	cuda_release(device, job, &job->header);
-	cuda_release(device, job, &job->row_extents.table);
-	cuda_release(device, job, &job->word_extents.table);
-	cuda_release(device, job, &job->key_extents.table);
+	for (extent_list &list : job->extents)
+	{
+		cuda_release(device, job, &list.table);
+		free(list.extents);
+	}
 	destroy_event(job->memory_ready);
 	destroy_event(job->work_began);
 	destroy_event(job->work_ended);
-	free(job->row_extents.extents);
-	free(job->word_extents.extents);
-	free(job->key_extents.extents);
 	unlink_job(device, job);
 	gsort_job_dispose(&job->common);
 	free(job);
@@ -260,12 +239,10 @@ cuda_job_close(gsort_job *job)
 	cuda_wake(job->device);
 }
 
-word_table
-cuda_job_word_table(const cuda_job *job)
+extent_table
+cuda_job_extents(const cuda_job *job, extent_kind kind)
 {
-	word_table	table = {(uint64_t *const *) job->word_extents.table.pointer};
-
-	return table;
+	return (extent_table) job->extents[kind].table.pointer;
 }
 
 key_table
@@ -273,7 +250,7 @@ cuda_job_key_table(const cuda_job *job)
 {
 	key_table	table;
 
-	table.extents = (uint64_t *const *) job->key_extents.table.pointer;
+	table.extents = cuda_job_extents(job, KEY_EXTENTS);
 	table.columns = job->common.options.key_columns;
 	table.null_mask = job->common.options.null_mask;
 	return table;

@@ -150,7 +150,6 @@ pool_reserved_bytes(cuda_device *device)
 	return bytes;
 }
 
-/* True if there is more to return. */
 static bool
 trim_once(cuda_device *device)
 {

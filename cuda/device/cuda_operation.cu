@@ -33,7 +33,6 @@ make_event(cuda_device *device, cudaEvent_t *event)
 	return GSORT_OK;
 }
 
-/* Makes one more operation with its event and adds it to the free ones. */
 static gsort_status
 add_operation(cuda_device *device)
 {
@@ -155,7 +154,7 @@ cuda_copy_rows(cuda_job *job, cuda_lane *lane, uint64_t first_unit, uint64_t uni
 	while (units > 0)
 	{
 		uint64_t	now = arena_stretch(first_unit, units);
-		uint64_t   *rows = arena_unit((uint64_t *const *) job->row_extents.extents, first_unit);
+		uint64_t   *rows = arena_unit((extent_table) job->extents[ROW_EXTENTS].extents, first_unit);
 
 		GSORT_TRY_STATUS(cuda_copy(device, lane, rows, host, now * 8, cudaMemcpyHostToDevice));
 		host += now * 8;

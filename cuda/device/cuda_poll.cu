@@ -51,7 +51,6 @@ make_event(const cuda_job *job, gsort_event_kind kind, gsort_status status, uint
 	return event;
 }
 
-/* Takes the oldest operation off its lane. */
 static gsort_event
 end_operation(cuda_device *device, cuda_lane *lane, gsort_status status)
 {

@@ -73,7 +73,6 @@ wait_for_memory(cuda_job *job)
 
 /* --- the end of a run ----------------------------------------------------- */
 
-/* Enqueues the gather of the run's keys in sorted order. */
 static gsort_status
 enqueue_keys(cuda_job *job, const retained_run *retained)
 {
@@ -156,7 +155,6 @@ allocate_order(cuda_job *job)
 						 order_merge_scratch_bytes(rows, job->n_retained));
 }
 
-/* Describes the retained runs for the merge. */
 static void
 describe_runs(const cuda_job *job, merge_run *runs)
 {

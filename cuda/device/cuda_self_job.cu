@@ -88,7 +88,6 @@ fill_row(self_job *self, uint32_t i, gsort_column_stats *stats)
 	self->fed++;
 }
 
-/* Appends one chunk of synthetic rows and waits for its end. */
 static gsort_status
 feed_chunk(self_job *self, uint32_t rows, uint64_t data_bytes, uint64_t more_bytes)
 {
@@ -113,7 +112,6 @@ feed_chunk(self_job *self, uint32_t rows, uint64_t data_bytes, uint64_t more_byt
 	return wait_for(self, GSORT_EVENT_APPENDED);
 }
 
-/* Appends one long row, then short ones. */
 static gsort_status
 feed_rows(self_job *self)
 {
@@ -189,8 +187,6 @@ check_order(self_job *self)
 	return GSORT_OK;
 }
 
-/* Feeds, finishes and ends several runs, then merges them and checks the merge
- * order. */
 static gsort_status
 merge_and_check(self_job *self)
 {
@@ -232,7 +228,6 @@ run_self_job(self_job *self, gsort_status (*work) (self_job *))
 	return status != GSORT_OK ? status : closed;
 }
 
-/* Runs one job on an empty struct. */
 static gsort_status
 begin_self_job(self_job *self, gsort_device *device, gsort_engine engine, uint32_t rows, int wide,
 			   uint32_t columns, gsort_status (*work) (self_job *))

@@ -24,7 +24,7 @@
 typedef struct sorted_run
 {
 	/* indexed by row number; the following arrays are in sorted order */
-	word_table	words;
+	extent_table	words;
 	const uint32_t *order;		/* [rows]; NULL: the order as fed */
 	const uint32_t *low_offsets;	/* [rows] */
 	const uint32_t *ties;		/* [rows / 32, rounded up] or NULL */
@@ -46,7 +46,7 @@ gather_lanes_log2(uint64_t units, uint64_t rows)
 static inline GSORT_HD uint64_t
 sorted_run_word(const sorted_run *run, uint64_t i)
 {
-	return *word_table_at(&run->words, sorted_row(run->order, i));
+	return *word_at(run->words, sorted_row(run->order, i));
 }
 
 #ifdef __CUDACC__
@@ -57,7 +57,7 @@ sorted_run_word(const sorted_run *run, uint64_t i)
  * longer than the others.
  */
 static __global__ void
-gather_rows_kernel(sorted_run run, row_table table, uint64_t first_row, uint32_t rows,
+gather_rows_kernel(sorted_run run, extent_table table, uint64_t first_row, uint32_t rows,
 				   uint32_t lanes_log2, uint64_t *out)
 {
 	uint32_t	thread = blockIdx.x * blockDim.x + threadIdx.x;
@@ -75,7 +75,7 @@ gather_rows_kernel(sorted_run run, row_table table, uint64_t first_row, uint32_t
 		uint64_t	word = sorted_run_word(&run, first_row + row);
 
 		units = (uint32_t) row_word_units(word);
-		from = row_table_unit(&table, row_word_offset(word));
+		from = arena_unit(table, row_word_offset(word));
 		to = out + (uint32_t) (run.low_offsets[first_row + row] - run.low_offsets[first_row]);
 	}
 	own_units = min(units, lanes * GATHER_OWN_ROUNDS);
@@ -102,13 +102,13 @@ gather_rows_kernel(sorted_run run, row_table table, uint64_t first_row, uint32_t
 /* Copies units skip_units to skip_units + units of one row, which may span
  * several extents.  Grid: one thread per unit. */
 static __global__ void
-gather_piece_kernel(sorted_run run, row_table table, uint64_t row, uint64_t skip_units,
+gather_piece_kernel(sorted_run run, extent_table table, uint64_t row, uint64_t skip_units,
 					uint32_t units, uint64_t *out)
 {
 	uint32_t	u = blockIdx.x * blockDim.x + threadIdx.x;
 
 	if (u < units)
-		out[u] = *row_table_unit(&table, row_word_offset(sorted_run_word(&run, row)) + skip_units +
+		out[u] = *arena_unit(table, row_word_offset(sorted_run_word(&run, row)) + skip_units +
 								 u);
 }
 

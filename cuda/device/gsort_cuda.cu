@@ -15,7 +15,6 @@ event_descriptor(gsort_device *device)
 	return ((cuda_device *) device)->event_fd;
 }
 
-/* Fills in the device's figures. */
 static void
 get_info(gsort_device *base, gsort_device_info *info)
 {

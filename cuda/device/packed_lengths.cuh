@@ -49,7 +49,6 @@ packed_lengths_words(const packed_lengths *lengths, uint64_t rows)
 	return lengths->bits == 0 ? 0 : (uint32_t) ((rows + lengths->a_word - 1) / lengths->a_word);
 }
 
-/* Length of a row in units. */
 static inline GSORT_HD uint32_t
 packed_lengths_of_row(const packed_lengths *lengths, uint32_t row)
 {
@@ -73,7 +72,7 @@ stretch_place(uint32_t i)
 /* Grid: any number of blocks of PACK_THREADS.  A block packs stretches of one
  * word per thread. */
 static __global__ void
-pack_lengths_kernel(word_table table, uint64_t rows, const run_header *header, uint32_t *words)
+pack_lengths_kernel(extent_table table, uint64_t rows, const run_header *header, uint32_t *words)
 {
 	__shared__ uint32_t stretch[PACK_THREADS * (LENGTHS_WORD_BITS + 1)];
 	packed_lengths lengths = packed_lengths_make(header, words);
@@ -86,7 +85,7 @@ pack_lengths_kernel(word_table table, uint64_t rows, const run_header *header, u
 
 		for (uint32_t i = threadIdx.x; i < PACK_THREADS * lengths.a_word; i += PACK_THREADS)
 			stretch[stretch_place(i)] = first_row + i < rows ?
-				(uint32_t) row_word_units(*word_table_at(&table, first_row + i)) -
+				(uint32_t) row_word_units(*word_at(table, first_row + i)) -
 				lengths.shortest : 0;
 		__syncthreads();
 		for (uint32_t i = 0; i < lengths.a_word; i++)

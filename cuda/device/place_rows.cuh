@@ -37,7 +37,6 @@
 #endif
 #define PLACE_TILE			(PLACE_THREADS * PLACE_ITEMS)
 #define PLACE_WARPS			(PLACE_THREADS / WARP_THREADS)
-/* Number of neighbouring rows that one warp places. */
 #define WARP_STRETCH		(WARP_THREADS * PLACE_ITEMS)
 
 typedef struct place_states
@@ -78,7 +77,6 @@ place_scratch_bytes(uint64_t n)
 	return (1 + 2 * place_tiles(n)) * sizeof(uint64_t);
 }
 
-/* Lays out the states in scratch of place_scratch_bytes. */
 static inline GSORT_HD place_states
 place_states_in(void *scratch, uint64_t n)
 {
@@ -97,7 +95,6 @@ struct place_memory
 	uint32_t	tile;
 };
 
-/* The inputs of the kernel. */
 struct placed_rows
 {
 	const place_input &input;
@@ -110,7 +107,6 @@ struct placed_rows
 		return lengths.bits == 0;
 	}
 
-	/* Length of row i of the order. */
 	__device__ __forceinline__ uint32_t units(uint32_t i) const
 	{
 		if (have_one_length())
@@ -159,8 +155,6 @@ struct warp_rows
 	}
 };
 
-/* Computes the rows' offsets from the warp's first row and the total, for rows
- * of different lengths. */
 SORT_DEVICE void
 sum_up_rows(warp_rows &rows)
 {
@@ -280,7 +274,6 @@ struct output_block_walk
 	}
 };
 
-/* Number of the warp's rows that begin output blocks. */
 SORT_DEVICE uint32_t
 output_blocks_begun(const placed_rows &placed, uint32_t first, uint64_t first_offset)
 {
@@ -293,7 +286,6 @@ output_blocks_begun(const placed_rows &placed, uint32_t first, uint64_t first_of
 	return begun;
 }
 
-/* Writes the warp's output block begins to the list, from place on. */
 SORT_DEVICE void
 list_begins(const placed_rows &placed, uint32_t first, uint64_t first_offset, uint64_t place,
 			const place_output &out)
@@ -331,7 +323,6 @@ find_first_offset(place_memory &shared, const placed_rows &placed, const place_s
 		header->bad_data = GSORT_BAD_OFFSETS;
 }
 
-/* Computes the place of the tile's first output block begin in the list. */
 SORT_DEVICE void
 find_first_begin(place_memory &shared, uint32_t n, const place_states &states, run_header *header)
 {
@@ -342,8 +333,6 @@ find_first_begin(place_memory &shared, uint32_t n, const place_states &states, r
 		header->n_begins = (uint32_t) (shared.first_begin + sum);
 }
 
-/* Counts and publishes each tile's output block begins, if some rows are
- * long. */
 SORT_DEVICE void
 list_output_blocks(place_memory &shared, const placed_rows &placed, uint32_t first,
 				   uint64_t first_offset, const place_states &states, const place_output &out)

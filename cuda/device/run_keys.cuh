@@ -25,19 +25,6 @@ typedef struct output_block_begin
 	uint64_t	units;			/* offset in the sorted stream */
 } output_block_begin;
 
-/*
- * Upper limit of the output blocks in a run.  Short rows have one cut per
- * stride, which is at least 0.73 output blocks wide.  Each long row, which
- * exceeds a quarter of an output block, adds two.
- */
-static inline GSORT_HD uint64_t
-output_block_begins_at_most(uint64_t rows, uint64_t units, uint32_t block_bytes)
-{
-	uint64_t	begins = 10 * units / (block_bytes / 8) + 2;
-
-	return begins < rows ? begins : rows;
-}
-
 static inline GSORT_HD uint32_t
 nulls_of_row(const key_table *table, uint64_t row)
 {
@@ -55,7 +42,6 @@ keys_of_row(const key_table *table, uint64_t row)
 	return keys;
 }
 
-/* A sort word of one row. */
 static inline GSORT_HD uint64_t
 compact_row(const key_plan *plan, uint32_t word, const key_table *table, uint64_t row)
 {

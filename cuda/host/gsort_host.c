@@ -24,7 +24,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "host/host_job.h"
+#include "host/host_ops.h"
 
 /* One thread stays free for light tasks while another sorts. */
 #define THREADS_MIN		2
@@ -108,18 +108,12 @@ static void
 host_shut(gsort_device *device)
 {
 	host_device *host = (host_device *) device;
-	host_task  *unrun;
+	host_task_list unrun;
 
 	for (host_job *job = host->jobs; job != NULL; job = job->next)
 		host_op_drop_waiting(job);
 	unrun = host_pool_stop(host->pool);
-	while (unrun != NULL)
-	{
-		host_op    *op = (host_op *) unrun;
-
-		unrun = unrun->next;
-		host_op_free(op);
-	}
+	host_op_list_free(&unrun);
 	host_op_list_free(&host->done);
 	while (host->jobs != NULL)
 		host_job_free(host->jobs);

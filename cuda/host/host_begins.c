@@ -13,12 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/host_parts.h"
 #include "rows/block_cut.h"
 
-/* Distance of prefetches when row words are read in sorted order. */
-#define ROWS_AHEAD		24
-#define BEGINS_ROOM		64
 
 /* The block begins of one part, and the sums that later parts need. */
 typedef struct part_result
@@ -26,9 +22,8 @@ typedef struct part_result
 	uint64_t	units;			/* length of the part's rows */
 	uint64_t	longest_short_units;
 	uint64_t	before_units;	/* length of all rows before the part */
-	host_begins begins;
-	uint64_t	room;
-	int			failed;
+	uint64_t	place;			/* place of its first begin, in a room for all possible ones */
+	uint64_t	n;				/* begins found */
 } part_result;
 
 typedef struct begin_search
@@ -40,9 +35,9 @@ typedef struct begin_search
 	uint64_t   *row_words;
 	block_cut	cut;
 	part_result *results;
+	host_begins *begins;
 } begin_search;
 
-/* Orders the part's row words and sums their lengths. */
 static void
 order_row_words_part(void *arg, uint32_t part)
 {
@@ -77,33 +72,6 @@ order_row_words_part(void *arg, uint32_t part)
 	result->longest_short_units = longest;
 }
 
-/* Records that a block begins at a row.  0: out of memory. */
-static int
-add_begin(part_result *result, uint64_t row, uint64_t unit)
-{
-	host_begins *begins = &result->begins;
-
-	if (begins->n == result->room)
-	{
-		uint64_t	room = result->room == 0 ? BEGINS_ROOM : 2 * result->room;
-		uint32_t   *rows = realloc(begins->rows, room * sizeof(*rows));
-		uint64_t   *units;
-
-		if (rows == NULL)
-			return 0;
-		begins->rows = rows;
-		units = realloc(begins->units, room * sizeof(*units));
-		if (units == NULL)
-			return 0;
-		begins->units = units;
-		result->room = room;
-	}
-	begins->rows[begins->n] = (uint32_t) row;
-	begins->units[begins->n++] = unit;
-	return 1;
-}
-
-/* Finds the blocks that begin in the part. */
 static void
 find_begins_part(void *arg, uint32_t part)
 {
@@ -123,10 +91,10 @@ find_begins_part(void *arg, uint32_t part)
 
 		if (offset >= next_cut || units > cut->long_units || previous > cut->long_units)
 		{
-			if (block_cut_begins(cut, offset, units, previous) && !add_begin(result, i, offset))
+			if (block_cut_begins(cut, offset, units, previous))
 			{
-				result->failed = 1;
-				return;
+				search->begins->rows[result->place + result->n] = (uint32_t) i;
+				search->begins->units[result->place + result->n++] = offset;
 			}
 			next_cut = (offset / cut->stride_units + 1) * cut->stride_units;
 		}
@@ -135,55 +103,51 @@ find_begins_part(void *arg, uint32_t part)
 	}
 }
 
-/* Computes the parts' offsets from their lengths, and the block cut.  Returns
- * the total. */
-static uint64_t
+/* Computes the parts' offsets from their lengths, the block cut, and the room
+ * for begins. 0: out of memory. */
+static int
 place_parts(begin_search *search)
 {
 	uint64_t	longest = 0;
 	uint64_t	before = 0;
+	uint64_t	place = 0;
 
 	for (uint32_t part = 0; part < search->parts; part++)
 	{
 		part_result *result = &search->results[part];
 
 		result->before_units = before;
+		result->place = place;
 		before += result->units;
+		place += block_cut_begins_at_most(host_part_begin(search->rows, search->parts, part + 1) -
+										  host_part_begin(search->rows, search->parts, part),
+										  result->units, search->run->block_bytes);
 		if (result->longest_short_units > longest)
 			longest = result->longest_short_units;
 	}
 	search->cut = block_cut_make(search->run->block_bytes, search->run->with_ties, longest);
-	return before;
+	search->begins->total_units = before;
+	search->begins->rows = malloc((place + 1) * sizeof(*search->begins->rows));
+	search->begins->units = malloc((place + 1) * sizeof(*search->begins->units));
+	return search->begins->rows != NULL && search->begins->units != NULL;
 }
 
-/* Joins the block begins of all parts.  0: out of memory. */
-static int
-join_begins(const begin_search *search, host_begins *begins)
+static void
+join_begins(const begin_search *search)
 {
-	uint64_t	n = 0;
+	host_begins *begins = search->begins;
 
-	for (uint32_t part = 0; part < search->parts; part++)
-	{
-		if (search->results[part].failed)
-			return 0;
-		n += search->results[part].begins.n;
-	}
-	begins->rows = malloc((n + 1) * sizeof(*begins->rows));
-	begins->units = malloc((n + 1) * sizeof(*begins->units));
-	if (begins->rows == NULL || begins->units == NULL)
-		return 0;
 	begins->n = 0;
 	for (uint32_t part = 0; part < search->parts; part++)
 	{
-		const host_begins *found = &search->results[part].begins;
+		const part_result *found = &search->results[part];
 
-		if (found->n == 0)
-			continue;
-		memcpy(begins->rows + begins->n, found->rows, found->n * sizeof(*found->rows));
-		memcpy(begins->units + begins->n, found->units, found->n * sizeof(*found->units));
+		memmove(begins->rows + begins->n, begins->rows + found->place,
+				found->n * sizeof(*begins->rows));
+		memmove(begins->units + begins->n, begins->units + found->place,
+				found->n * sizeof(*begins->units));
 		begins->n += found->n;
 	}
-	return 1;
 }
 
 int
@@ -192,22 +156,20 @@ host_begins_find(const host_run *run, host_pool *pool, const uint32_t *order, ui
 {
 	begin_search search = {
 		.run = run, .order = order, .rows = rows, .parts = host_parts(pool, rows),
-		.row_words = row_words
+		.row_words = row_words, .begins = begins
 	};
-	int			joined;
+	int			placed;
 
 	search.results = calloc(search.parts, sizeof(*search.results));
 	if (search.results == NULL)
 		return 0;
 	host_pool_for(pool, search.parts, order_row_words_part, &search);
-	begins->total_units = place_parts(&search);
-	host_pool_for(pool, search.parts, find_begins_part, &search);
-	joined = join_begins(&search, begins);
-	for (uint32_t part = 0; part < search.parts; part++)
+	placed = place_parts(&search);
+	if (placed)
 	{
-		free(search.results[part].begins.rows);
-		free(search.results[part].begins.units);
+		host_pool_for(pool, search.parts, find_begins_part, &search);
+		join_begins(&search);
 	}
 	free(search.results);
-	return joined;
+	return placed;
 }

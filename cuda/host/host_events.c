@@ -7,7 +7,7 @@
  *
  * Everything here runs on the thread that calls gsort.h.
  */
-#include "host/host_job.h"
+#include "host/host_ops.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -117,23 +117,23 @@ int
 host_poll(gsort_device *device, gsort_event *out, int max)
 {
 	host_device *host = (host_device *) device;
-	host_op_list		done = {NULL, NULL};
-	host_op    *op;
+	host_task_list done = {NULL, NULL};
+	host_task  *task;
 	uint64_t	count;
 	int			n = 0;
 
 	while (read(host->event_fd, &count, sizeof(count)) < 0 && errno == EINTR)
 		;
 	pthread_mutex_lock(&host->lock);
-	while (n < max && (op = host_op_list_take(&host->done)) != NULL)
+	while (n < max && (task = host_task_list_take(&host->done)) != NULL)
 	{
-		host_op_list_add(&done, op);
+		host_task_list_add(&done, task);
 		n++;
 	}
 	if (host->done.first != NULL)
 		host_wake_caller(host);
 	pthread_mutex_unlock(&host->lock);
 	for (int i = 0; i < n; i++)
-		hand_out(host_op_list_take(&done), &out[i]);
+		hand_out((host_op *) host_task_list_take(&done), &out[i]);
 	return n;
 }

@@ -13,7 +13,7 @@
 #include "rows/tie_bits.h"
 
 /* Distance of prefetches in rows, and the bytes prefetched of each row. */
-#define ROWS_AHEAD			16
+#define COPIES_AHEAD			16
 #define ROW_BYTES_AHEAD		256
 #define CACHE_LINE_UNITS	8
 #define SHORT_ROW_UNITS		32
@@ -32,7 +32,6 @@ copy_from_arena(const host_run *run, uint64_t *to, uint64_t unit, uint64_t units
 	}
 }
 
-/* Prefetches the beginning of a row that will be copied soon. */
 static void
 ask_for_row(const host_run *run, uint64_t word)
 {
@@ -86,12 +85,12 @@ write_rows(const host_run *run, const host_block *block, uint64_t *to)
 {
 	const uint64_t *words = run->row_words + block->first_row;
 
-	for (uint32_t i = 0; i < block->rows && i < ROWS_AHEAD; i++)
+	for (uint32_t i = 0; i < block->rows && i < COPIES_AHEAD; i++)
 		ask_for_row(run, words[i]);
 	for (uint32_t i = 0; i < block->rows; i++)
 	{
-		if (i + ROWS_AHEAD < block->rows)
-			ask_for_row(run, words[i + ROWS_AHEAD]);
+		if (i + COPIES_AHEAD < block->rows)
+			ask_for_row(run, words[i + COPIES_AHEAD]);
 		to = copy_row(run, words[i], to);
 	}
 	return to;

@@ -5,13 +5,12 @@
  * In:  calls of the table of operations, on the thread that calls gsort.h.
  * Out: operations, each with the function that a thread of the pool runs.
  */
-#include "host/host_job.h"
+#include "host/host_ops.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "host/first_not_before.h"
 #include "rows/extents.h"
 
 /* A sort of more rows is heavy: light operations must not wait for it. */
@@ -82,7 +81,6 @@ now_ms(void)
 	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
 }
 
-/* The work of a finish on a thread: the sort and its timing. */
 static void
 finish_on_thread(host_task *task)
 {
@@ -101,8 +99,6 @@ finish_on_thread(host_task *task)
 	host_op_done(op);
 }
 
-/* The work of the end of a run on a thread: retains the sorted keys if
- * requested and if memory allows, then clears the run. */
 static void
 run_next_run(host_task *task)
 {
@@ -190,8 +186,6 @@ host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job)
 	made->close.job = made;
 	made->close.kind = GSORT_EVENT_CLOSED;
 	made->next = host->jobs;
-	if (made->next != NULL)
-		made->next->previous = made;
 	host->jobs = made;
 	atomic_fetch_add(&host->open_jobs, 1);
 	*job = &made->common;
@@ -293,53 +287,18 @@ host_job_finish_run(gsort_job *job)
 	return GSORT_OK;
 }
 
-typedef struct row_search
-{
-	const gsort_block *blocks;
-	uint64_t	row;
-} row_search;
-
-static int
-begins_before_row(const void *context, uint64_t block)
-{
-	const row_search *search = context;
-
-	return search->blocks[block].first_row < search->row;
-}
-
-/* Finds the first block of the row that this block continues: the one before
- * the first block whose first_row is the following row. */
-static uint64_t
-first_piece_of(const gsort_job *job, uint64_t block)
-{
-	row_search	search = {job->blocks, job->blocks[block].first_row};
-
-	return first_not_before(0, block, begins_before_row, &search) - 1;
-}
-
-/* Describes a block's contents: whole rows, or a piece of a split row. */
+/* Describes a block's contents: whole rows, or a piece of a split row.  In a
+ * continued block, first_row is the row after the split one. */
 static host_block
-block_to_fetch(const gsort_job *job, uint64_t number)
+block_to_fetch(const gsort_block *block)
 {
-	const gsort_block *block = &job->blocks[number];
-	host_block fetch = {
-		.first_row = block->first_row,
+	return (host_block) {
+		.first_row = block->first_row - (block->flags & GSORT_BLOCK_CONTINUED ? 1 : 0),
 		.rows = block->rows,
 		.units = block->row_bytes / 8,
+		.is_stretch = (block->flags & (GSORT_BLOCK_CONTINUED | GSORT_BLOCK_CONTINUES)) != 0,
+		.first_unit = block_units_before(block),
 	};
-
-	if (block->flags & GSORT_BLOCK_CONTINUED)
-	{
-		uint64_t	first = first_piece_of(job, number);
-
-		/* every piece of a row but the last is as long as the first one */
-		fetch.is_stretch = 1;
-		fetch.first_row = job->blocks[first].first_row;
-		fetch.first_unit = (number - first) * (job->blocks[first].row_bytes / 8);
-	}
-	else if (block->flags & GSORT_BLOCK_CONTINUES)
-		fetch.is_stretch = 1;
-	return fetch;
 }
 
 gsort_status
@@ -349,7 +308,7 @@ host_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t tag)
 
 	if (op == NULL)
 		return GSORT_NOMEM;
-	op->u.fetch.block = block_to_fetch(job, block);
+	op->u.fetch.block = block_to_fetch(&job->blocks[block]);
 	op->u.fetch.to = dst;
 	host_op_enqueue(op);
 	return GSORT_OK;
@@ -406,14 +365,11 @@ host_job_close(gsort_job *job)
 void
 host_job_free(host_job *job)
 {
-	host_device *device = host_device_of(job);
+	host_job  **link = &host_device_of(job)->jobs;
 
-	if (job->previous != NULL)
-		job->previous->next = job->next;
-	else
-		device->jobs = job->next;
-	if (job->next != NULL)
-		job->next->previous = job->previous;
+	while (*link != job)
+		link = &(*link)->next;
+	*link = job->next;
 	host_retained_free(&job->retained);
 	host_run_free(&job->run);
 	gsort_job_dispose(&job->common);

@@ -11,27 +11,6 @@
 #include <unistd.h>
 
 void
-host_op_list_add(host_op_list *list, host_op *op)
-{
-	op->task.next = NULL;
-	if (list->first == NULL)
-		list->first = op;
-	else
-		list->last->task.next = &op->task;
-	list->last = op;
-}
-
-host_op *
-host_op_list_take(host_op_list *list)
-{
-	host_op    *op = list->first;
-
-	if (op != NULL)
-		list->first = (host_op *) op->task.next;
-	return op;
-}
-
-void
 host_op_free(host_op *op)
 {
 	if (op->kind == GSORT_EVENT_RUN_FINISHED)
@@ -45,12 +24,12 @@ host_op_free(host_op *op)
 }
 
 void
-host_op_list_free(host_op_list *list)
+host_op_list_free(host_task_list *list)
 {
-	host_op    *op;
+	host_task  *task;
 
-	while ((op = host_op_list_take(list)) != NULL)
-		host_op_free(op);
+	while ((task = host_task_list_take(list)) != NULL)
+		host_op_free((host_op *) task);
 }
 
 host_op *
@@ -100,7 +79,7 @@ host_op_enqueue(host_op *op)
 	if (job->waiting.first == NULL && may_begin(job, op))
 		hand_to_pool(job, op);
 	else
-		host_op_list_add(&job->waiting, op);
+		host_task_list_add(&job->waiting, &op->task);
 	pthread_mutex_unlock(&device->lock);
 }
 
@@ -133,9 +112,9 @@ host_op_done(host_op *op)
 	}
 	else
 	{
-		host_op_list_add(&device->done, op);
-		while (job->waiting.first != NULL && may_begin(job, job->waiting.first))
-			hand_to_pool(job, host_op_list_take(&job->waiting));
+		host_task_list_add(&device->done, &op->task);
+		while (job->waiting.first != NULL && may_begin(job, (host_op *) job->waiting.first))
+			hand_to_pool(job, (host_op *) host_task_list_take(&job->waiting));
 		host_wake_caller(device);
 	}
 	pthread_mutex_unlock(&device->lock);

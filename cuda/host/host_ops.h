@@ -59,7 +59,6 @@ typedef struct host_merge
 	double		ms;
 } host_merge;
 
-/* A stretch of the merge order. */
 typedef struct host_order_fetch
 {
 	uint64_t	first_row;
@@ -76,7 +75,7 @@ typedef struct host_fetch
 /* One operation: a task of the pool, then a pending event. */
 typedef struct host_op
 {
-	host_task	task;			/* must be first; its next also links the lists of operations */
+	host_task	task;			/* must be first; lists of operations are lists of these */
 	host_job   *job;
 	gsort_event_kind kind;
 	gsort_status status;
@@ -91,12 +90,6 @@ typedef struct host_op
 		host_order_fetch order_fetch;
 	}			u;
 } host_op;
-
-typedef struct host_op_list
-{
-	host_op    *first;
-	host_op    *last;
-} host_op_list;
 
 typedef struct host_device
 {
@@ -113,20 +106,19 @@ typedef struct host_device
 
 	pthread_mutex_t lock;
 	/* guarded by lock */
-	host_op_list done;
+	host_task_list done;		/* operations */
 } host_device;
 
 struct host_job
 {
 	gsort_job	common;			/* must be first */
 	host_job   *next;
-	host_job   *previous;
 	host_run	run;
 	host_retained	retained;
 	atomic_int	closing;
 	host_op		close;
 	/* guarded by the device's lock */
-	host_op_list waiting;		/* operations that must run alone, or behind one that must */
+	host_task_list waiting;		/* operations that must run alone, or behind one that must */
 	int			alone;			/* such an operation is running */
 	uint32_t	in_pool;
 };
@@ -137,14 +129,31 @@ host_device_of(const host_job *job)
 	return (host_device *) job->common.device;
 }
 
-/* --- lists ---------------------------------------------------------------- */
+/* --- the table of operations (host_job.c) --------------------------------- */
 
-void		host_op_list_add(host_op_list *list, host_op *op);
+uint64_t	host_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units);
+uint64_t	host_job_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain retain);
+uint64_t	host_job_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs);
+uint64_t	host_job_order_bytes(const gsort_job *job, uint64_t rows);
+gsort_status host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job);
+gsort_status host_job_reserve(gsort_job *job, uint64_t rows, uint64_t units);
+gsort_status host_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
+gsort_status host_job_finish_run(gsort_job *job);
+gsort_status host_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t tag);
+gsort_status host_job_next_run(gsort_job *job);
+gsort_status host_job_merge(gsort_job *job, const key_plan *plan);
+gsort_status host_job_fetch_order(gsort_job *job, uint64_t first_row, uint32_t bytes, void *dst,
+								  uint64_t tag);
+void		host_job_close(gsort_job *job);
 
-/* Removes the first one; NULL if the list is empty. */
-host_op    *host_op_list_take(host_op_list *list);
+/* Frees a job that no thread touches any more. */
+void		host_job_free(host_job *job);
 
-void		host_op_list_free(host_op_list *list);
+/* --- events (host_events.c) ----------------------------------------------- */
+
+int			host_poll(gsort_device *device, gsort_event *out, int max);
+
+void		host_op_list_free(host_task_list *list);
 
 /* --- an operation from start to end --------------------------------------- */
 
@@ -167,7 +176,6 @@ void		host_op_drop_waiting(host_job *job);
 
 void		host_op_free(host_op *op);
 
-/* Makes the device's descriptor readable. */
 void		host_wake_caller(host_device *device);
 
 #endif							/* GSORT_HOST_OPS_H */

@@ -13,15 +13,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The deepest user, a bucket of the radix sort, needs 550 kB; some C libraries
- * give a thread only 128 kB. */
+/* The deepest user, a block of the merge, needs 600 kB; some C libraries give a
+ * thread only 128 kB. */
 #define STACK_BYTES		(1u << 20)
-
-typedef struct task_queue
-{
-	host_task  *first;
-	host_task **end;
-} task_queue;
 
 /* Lives on the stack of host_pool_for; listed while it has unclaimed parts. */
 typedef struct loop
@@ -39,8 +33,8 @@ struct host_pool
 	pthread_mutex_t lock;
 	pthread_cond_t work;		/* signals new work, or stop */
 	pthread_cond_t part_ended;
-	task_queue	light;
-	task_queue	heavy;
+	host_task_list light;
+	host_task_list heavy;
 	int			heavy_running;
 	loop	   *loops;
 	int			stop;
@@ -49,29 +43,24 @@ struct host_pool
 	pthread_t  *ids;
 };
 
-static void
-queue_init(task_queue *queue)
-{
-	queue->first = NULL;
-	queue->end = &queue->first;
-}
-
-static void
-queue_add(task_queue *queue, host_task *task)
+void
+host_task_list_add(host_task_list *list, host_task *task)
 {
 	task->next = NULL;
-	*queue->end = task;
-	queue->end = &task->next;
+	if (list->first == NULL)
+		list->first = task;
+	else
+		list->last->next = task;
+	list->last = task;
 }
 
-static host_task *
-queue_take(task_queue *queue)
+host_task *
+host_task_list_take(host_task_list *list)
 {
-	host_task  *task = queue->first;
+	host_task  *task = list->first;
 
-	queue->first = task->next;
-	if (queue->first == NULL)
-		queue->end = &queue->first;
+	if (task != NULL)
+		list->first = task->next;
 	return task;
 }
 
@@ -121,9 +110,9 @@ thread_main(void *arg)
 	while (!pool->stop)
 	{
 		if (pool->light.first != NULL)
-			run_task(pool, queue_take(&pool->light));
+			run_task(pool, host_task_list_take(&pool->light));
 		else if (pool->heavy.first != NULL && pool->heavy_running < pool->threads - 1)
-			run_task(pool, queue_take(&pool->heavy));
+			run_task(pool, host_task_list_take(&pool->heavy));
 		else if (pool->loops != NULL)
 			run_part(pool, pool->loops);
 		else
@@ -159,10 +148,11 @@ start_threads(host_pool *pool, int threads)
 
 /* Ends the threads and frees the pool.  Returns the tasks that never ran, light
  * ones first. */
-static host_task *
+static host_task_list
 join_and_free(host_pool *pool, int started)
 {
-	host_task  *unrun;
+	host_task_list unrun;
+	host_task  *task;
 
 	pthread_mutex_lock(&pool->lock);
 	pool->stop = 1;
@@ -170,8 +160,9 @@ join_and_free(host_pool *pool, int started)
 	pthread_mutex_unlock(&pool->lock);
 	for (int i = 0; i < started; i++)
 		pthread_join(pool->ids[i], NULL);
-	*pool->light.end = pool->heavy.first;
-	unrun = pool->light.first;
+	unrun = pool->light;
+	while ((task = host_task_list_take(&pool->heavy)) != NULL)
+		host_task_list_add(&unrun, task);
 	pthread_cond_destroy(&pool->work);
 	pthread_cond_destroy(&pool->part_ended);
 	pthread_mutex_destroy(&pool->lock);
@@ -197,8 +188,6 @@ host_pool_start(int threads, int nice)
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->work, NULL);
 	pthread_cond_init(&pool->part_ended, NULL);
-	queue_init(&pool->light);
-	queue_init(&pool->heavy);
 	pool->nice = nice;
 	started = start_threads(pool, threads);
 	if (started < threads)
@@ -209,7 +198,7 @@ host_pool_start(int threads, int nice)
 	return pool;
 }
 
-host_task *
+host_task_list
 host_pool_stop(host_pool *pool)
 {
 	return join_and_free(pool, pool->threads);
@@ -225,7 +214,7 @@ void
 host_pool_submit(host_pool *pool, host_task *task)
 {
 	pthread_mutex_lock(&pool->lock);
-	queue_add(task->heavy ? &pool->heavy : &pool->light, task);
+	host_task_list_add(task->heavy ? &pool->heavy : &pool->light, task);
 	pthread_cond_signal(&pool->work);
 	pthread_mutex_unlock(&pool->lock);
 }
@@ -250,4 +239,30 @@ host_pool_for(host_pool *pool, uint32_t parts, void (*part) (void *arg, uint32_t
 	while (mine.ended < mine.parts)
 		pthread_cond_wait(&pool->part_ended, &pool->lock);
 	pthread_mutex_unlock(&pool->lock);
+}
+
+typedef struct row_loop
+{
+	uint64_t	n;
+	uint32_t	parts;
+	void		(*rows) (void *arg, uint64_t begin, uint64_t end);
+	void	   *arg;
+} row_loop;
+
+static void
+run_rows(void *arg, uint32_t part)
+{
+	const row_loop *rows = arg;
+
+	rows->rows(rows->arg, host_part_begin(rows->n, rows->parts, part),
+			   host_part_begin(rows->n, rows->parts, part + 1));
+}
+
+void
+host_pool_for_rows(host_pool *pool, uint64_t n,
+				   void (*rows) (void *arg, uint64_t begin, uint64_t end), void *arg)
+{
+	row_loop	loop = {n, host_parts(pool, n), rows, arg};
+
+	host_pool_for(pool, loop.parts, run_rows, &loop);
 }

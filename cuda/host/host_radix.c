@@ -75,7 +75,6 @@ shape_of(const sorter *sort)
 	return sort->window.row_bits > 0 ? ROWS_IN_KEYS : ROWS_GIVEN;
 }
 
-/* Extracts the row numbers of sorted pairs. */
 static void
 take_rows(const sorter *sort, uint64_t begin, uint64_t end)
 {
@@ -111,7 +110,6 @@ part_begin(const split *s, uint32_t part)
 	return s->begin + host_part_begin(s->n, s->parts, part);
 }
 
-/* Summarizes the keys of a part. */
 static void
 summarize_part(void *arg, uint32_t part)
 {
@@ -181,7 +179,6 @@ place_parts(const split *s)
 	}
 }
 
-/* Appends a bucket to the list; NOMEM. */
 static gsort_status
 add_bucket(sorter *sort, bucket added)
 {

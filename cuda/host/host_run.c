@@ -69,8 +69,9 @@ host_run_drop_keys(host_run *run)
 						 run->key_extents[--run->n_key_extents]);
 }
 
-void
-host_run_drop_blocks(host_run *run)
+/* Releases the lookup data of blocks. */
+static void
+drop_blocks(host_run *run)
 {
 	host_block_give(run->memory, &run->account, run->row_words, 8 * run->rows);
 	host_block_give(run->memory, &run->account, run->ties, tie_bits_bytes(run->rows));
@@ -81,7 +82,7 @@ host_run_drop_blocks(host_run *run)
 void
 host_run_drop_order(host_run *run)
 {
-	host_run_drop_blocks(run);
+	drop_blocks(run);
 	host_block_give(run->memory, &run->account, run->order, 4 * run->rows);
 	run->order = NULL;
 }
@@ -89,7 +90,7 @@ host_run_drop_order(host_run *run)
 void
 host_run_drop_rows(host_run *run)
 {
-	host_run_drop_blocks(run);
+	drop_blocks(run);
 	while (run->n_extents > 0)
 		host_extent_give(run->memory, &run->account, HOST_EXTENT_ROWS,
 						 run->extents[--run->n_extents]);
@@ -160,7 +161,6 @@ make_row_words(host_run *run, const host_chunk *chunk)
 	return 1;
 }
 
-/* Copies a chunk's keys and NULL bits, key extent by key extent. */
 static void
 copy_keys(host_run *run, const host_chunk *chunk)
 {

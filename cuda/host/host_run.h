@@ -23,6 +23,9 @@
 #include "api/gsort_device.h"
 #include "host/host_memory.h"
 
+/* Distance of prefetches when row words or keys are read in sorted order. */
+#define ROWS_AHEAD		24
+
 typedef struct host_run
 {
 	host_memory *memory;
@@ -46,7 +49,6 @@ typedef struct host_run
 	uint32_t   *order;
 } host_run;
 
-/* The inputs of an append, copied from the caller's chunk. */
 typedef struct host_chunk
 {
 	uint32_t	rows;
@@ -67,11 +69,7 @@ int			host_run_init(host_run *run, host_memory *memory, const gsort_job_options 
  * extents already made stay. */
 int			host_run_reserve(host_run *run, uint64_t rows, uint64_t units, uint64_t limit_bytes);
 
-/* Releases the key extents. */
 void		host_run_drop_keys(host_run *run);
-
-/* Releases the lookup data of blocks: row words and ties. */
-void		host_run_drop_blocks(host_run *run);
 
 /* Releases the output of a sort: the run is as it was fed. */
 void		host_run_drop_order(host_run *run);

@@ -11,8 +11,7 @@
  * caller has the directory, so a failure in between loses nothing.
  *
  * Keys of several words are sorted by the first word; then the other words sort
- * the rows that it leaves tied (host_segments.h).  If this would cost more, all
- * rows are sorted by all words, last to first.
+ * the rows that it leaves tied (host_segments.h).
  *
  * Every step is a loop over parts of the rows, shared by the idle threads.
  */
@@ -25,15 +24,11 @@
 #include "host/host_segments.h"
 #include "rows/tie_bits.h"
 
-/* Distance of prefetches when row words or keys are read in sorted order. */
-#define ROWS_AHEAD		24
-
 typedef struct sorter
 {
 	const host_run *run;
 	const key_plan *plan;
 	uint64_t	rows;
-	uint32_t	parts;
 	uint32_t	word;			/* number of the sort word that is made */
 	uint32_t	row_bits;		/* bits of the row numbers below the words; 0: none */
 	int			keys_checked;	/* an earlier pass has checked the keys */
@@ -82,22 +77,20 @@ keys_hold(const sorter *sort, uint64_t row)
 						  host_run_nulls(sort->run, row));
 }
 
-/* Makes a sort word for each row of the part; the first pass checks keys. */
+/* Makes a sort word for each row; the first pass checks keys. */
 static void
-make_words_part(void *arg, uint32_t part)
+make_words_of(void *arg, uint64_t begin, uint64_t end)
 {
 	sorter	   *sort = arg;
 	const uint32_t *rows = sort->order.rows;
 	/* the local copy shows the compiler that no store of a word changes the
 	 * plan */
 	const key_plan plan = *sort->plan;
-	/* the first pass checks the keys of all columns */
 	int			is_first_pass = !sort->keys_checked;
 	uint32_t	row_bits = sort->row_bits;
 	int			bad_keys = 0;
-	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
 
-	for (uint64_t i = host_part_begin(sort->rows, sort->parts, part); i < end; i++)
+	for (uint64_t i = begin; i < end; i++)
 	{
 		uint64_t	row = rows != NULL ? rows[i] : i;
 		const uint64_t *keys = host_run_keys(sort->run, row);
@@ -116,49 +109,47 @@ make_words_part(void *arg, uint32_t part)
 
 /* Checks the keys only, for plans without words. */
 static void
-check_keys_part(void *arg, uint32_t part)
+check_keys_of(void *arg, uint64_t begin, uint64_t end)
 {
 	sorter	   *sort = arg;
-	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
 
-	for (uint64_t i = host_part_begin(sort->rows, sort->parts, part); i < end; i++)
+	for (uint64_t i = begin; i < end; i++)
 	{
 		if (!keys_hold(sort, i))
 			atomic_store(&sort->bad_keys, 1);
 	}
 }
 
-/* The bits of row numbers that the word has room for; 0 if it lacks the room,
- * or if its ties are sorted by other words. */
+/* The bits of row numbers that the only word has room for; 0 if it lacks the
+ * room, or if its ties are sorted by other words. */
 static uint32_t
-row_bits_of(const key_plan *plan, uint32_t word, uint64_t rows)
+row_bits_of(const key_plan *plan, uint64_t rows)
 {
 	uint32_t	bits = significant_bits(rows - 1);
 
-	return plan->word_bits[word] + bits <= 64 && (word > 0 || plan->words == 1) ? bits : 0;
+	return plan->words == 1 && plan->word_bits[0] + bits <= 64 ? bits : 0;
 }
 
-/* Makes the words of one number, in the current order. */
-static void
-make_words(sorter *sort, host_pool *pool, uint32_t word)
-{
-	sort->word = word;
-	sort->row_bits = sort->order.rows == NULL ? row_bits_of(sort->plan, word, sort->rows) : 0;
-	host_pool_for(pool, sort->parts, make_words_part, sort);
-	sort->keys_checked = 1;
-}
-
-/* Sorts by the current words and consumes one of the sides. */
+/* Makes the words of one number in the current order, sorts by them and
+ * consumes one of the sides.  NOMEM, BAD_DATA. */
 static gsort_status
-sort_made_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic_int *cancel)
+sort_by_word(sorter *sort, uint32_t word, host_pool *pool, host_pairs sides[2],
+			 const atomic_int *cancel)
 {
-	host_radix_sort radix = {.n = sort->rows, .cancel = cancel};
+	host_radix_sort radix = {
+		.n = sort->rows, .bits = sort->plan->word_bits[word], .cancel = cancel
+	};
 	host_pairs	sorted;
 
+	if (atomic_load(cancel))
+		return GSORT_NOMEM;
+	sort->word = word;
+	sort->row_bits = sort->order.rows == NULL ? row_bits_of(sort->plan, sort->rows) : 0;
+	host_pool_for_rows(pool, sort->rows, make_words_of, sort);
+	sort->keys_checked = 1;
 	if (atomic_load(&sort->bad_keys))
 		return GSORT_BAD_DATA;
 	radix.row_bits = sort->row_bits;
-	radix.bits = sort->plan->word_bits[sort->word];
 	radix.in = sort->order;
 	radix.sides[0] = sides[0];
 	radix.sides[1] = sides[1];
@@ -173,36 +164,8 @@ sort_made_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic
 	return GSORT_OK;
 }
 
-/* Sorts by each word in turn, from the last down to this one; NOMEM,
- * BAD_DATA. */
-static gsort_status
-sort_by_words_from(sorter *sort, uint32_t word, host_pool *pool, host_pairs sides[2],
-				   const atomic_int *cancel)
-{
-	gsort_status status = GSORT_OK;
-
-	for (uint32_t words_left = sort->plan->words; words_left > word && status == GSORT_OK;
-		 words_left--)
-	{
-		/* the result is no longer wanted */
-		if (atomic_load(cancel))
-			return GSORT_NOMEM;
-		make_words(sort, pool, words_left - 1);
-		status = sort_made_words(sort, pool, sides, cancel);
-	}
-	return status;
-}
-
-static gsort_status
-sort_by_all_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic_int *cancel)
-{
-	/* drops the order of an earlier sort: these words are made as fed */
-	sort->order = (host_pairs) {sides[1].keys, NULL};
-	return sort_by_words_from(sort, 0, pool, sides, cancel);
-}
-
-/* Sorts rows from begin to end, which share their first word.  The space of
- * that word holds their other words meanwhile. */
+/* Sorts rows from begin to end, which share their first word, by the other
+ * words, last to first.  The space of that word holds these meanwhile. */
 static gsort_status
 sort_long_segment(const sorter *sort, uint64_t begin, uint64_t end, host_pool *pool,
 				  const host_pairs *spare, const atomic_int *cancel)
@@ -214,11 +177,12 @@ sort_long_segment(const sorter *sort, uint64_t begin, uint64_t end, host_pool *p
 		{first_words, rows}};
 	sorter		segment = {
 		.run = sort->run, .plan = sort->plan, .rows = end - begin,
-			.parts = host_parts(pool, end - begin),
 		.keys_checked = 1, .order = sides[1]
 	};
-	gsort_status status = sort_by_words_from(&segment, 1, pool, sides, cancel);
+	gsort_status status = GSORT_OK;
 
+	for (uint32_t word = sort->plan->words; word-- > 1 && status == GSORT_OK;)
+		status = sort_by_word(&segment, word, pool, sides, cancel);
 	if (segment.order.rows != rows)
 		memcpy(rows, segment.order.rows, segment.rows * sizeof(*rows));
 	for (uint64_t i = 0; i < segment.rows; i++)
@@ -228,74 +192,59 @@ sort_long_segment(const sorter *sort, uint64_t begin, uint64_t end, host_pool *p
 
 /* Sorts the ties of the first word by the other words; NOMEM. */
 static gsort_status
-sort_segments(const sorter *sort, host_pool *pool, host_segments *segments, const host_pairs *spare)
+sort_segments(const sorter *sort, host_pool *pool, const host_pairs *spare,
+			  const atomic_int *cancel)
 {
+	const host_segments segments = {
+		.run = sort->run, .plan = sort->plan, .n = sort->rows, .sides = {sort->order, *spare},
+		.cancel = cancel
+	};
 	gsort_status status = GSORT_OK;
 	uint64_t	begin;
 	uint64_t	end = 0;
 
-	host_segments_sort(pool, segments);
-	while (status == GSORT_OK && host_segments_next_long(segments, &begin, &end))
-		status = sort_long_segment(sort, begin, end, pool, spare, segments->cancel);
+	host_segments_sort(pool, &segments);
+	while (status == GSORT_OK && host_segments_next_long(&segments, &begin, &end))
+		status = sort_long_segment(sort, begin, end, pool, spare, cancel);
 	return status;
 }
 
 static void
-number_rows_part(void *arg, uint32_t part)
+number_rows_of(void *arg, uint64_t begin, uint64_t end)
 {
 	const sorter *sort = arg;
-	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
 
-	for (uint64_t i = host_part_begin(sort->rows, sort->parts, part); i < end; i++)
+	for (uint64_t i = begin; i < end; i++)
 		sort->order.rows[i] = (uint32_t) i;
 }
 
-/* Fills in the order as fed. */
 static void
 number_rows(sorter *sort, host_pool *pool, uint32_t *rows)
 {
 	sort->order.rows = rows;
-	host_pool_for(pool, sort->parts, number_rows_part, sort);
+	host_pool_for_rows(pool, sort->rows, number_rows_of, sort);
 }
 
-/*
- * Sorts by the first word, which has 64 bits if more words follow.  If its ties
- * are few, the other words sort them; otherwise all words sort all rows.
- * NOMEM, BAD_DATA.
- */
+/* Sorts by the first word, which has 64 bits if more words follow; these sort
+ * its ties.  NOMEM, BAD_DATA. */
 static gsort_status
 sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 {
 	host_pairs	sides[2] = {sort->spare, sort->order};
-	host_segments segments = {
-		.run = sort->run, .plan = sort->plan, .n = sort->rows, .parts = sort->parts,
-			.cancel = cancel
-	};
 	gsort_status status;
 
+	sort->order.rows = NULL;
 	if (sort->plan->words == 0)
 	{
-		sort->order.rows = NULL;
-		host_pool_for(pool, sort->parts, check_keys_part, sort);
+		host_pool_for_rows(pool, sort->rows, check_keys_of, sort);
 		return atomic_load(&sort->bad_keys) ? GSORT_BAD_DATA : GSORT_OK;
 	}
-	if (sort->plan->words == 1)
-		return sort_by_all_words(sort, pool, sides, cancel);
-	sort->order.rows = NULL;
-	make_words(sort, pool, 0);
-	if (!atomic_load(&sort->bad_keys) && host_segments_likely_long(sort->order.keys, sort->rows))
-		return sort_by_all_words(sort, pool, sides, cancel);
-	status = sort_made_words(sort, pool, sides, cancel);
-	if (status != GSORT_OK)
+	status = sort_by_word(sort, 0, pool, sides, cancel);
+	if (status != GSORT_OK || sort->plan->words == 1)
 		return status;
 	if (sort->order.rows == NULL)
 		number_rows(sort, pool, sides[1].rows);
-	segments.first_words = sort->order.keys;
-	segments.rows = sort->order.rows;
-	segments.spare_rows = sides[0].rows;
-	if (host_segments_weigh(pool, &segments) > sort->rows * sort->plan->words)
-		return sort_by_all_words(sort, pool, sides, cancel);
-	return sort_segments(sort, pool, &segments, &sides[0]);
+	return sort_segments(sort, pool, &sides[0], cancel);
 }
 
 /* --- ties ----------------------------------------------------------------- */
@@ -322,16 +271,14 @@ keys_at(const sorter *sort, uint64_t i)
 	};
 }
 
-/* Sets the tie bits of the part's rows.  Two parts never share a word of
+/* Sets the tie bits of the rows.  Two parts never share a word of
  * bits. */
 static void
-mark_ties_part(void *arg, uint32_t part)
+mark_ties_of(void *arg, uint64_t begin, uint64_t end)
 {
 	const sorter *sort = arg;
-	uint64_t	i = host_part_begin(sort->rows, sort->parts, part);
-	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
 
-	for (i = i > 0 ? i : 1; i < end; i++)
+	for (uint64_t i = begin > 0 ? begin : 1; i < end; i++)
 	{
 		uint64_t	difference = difference_at(sort, i);
 		row_keys	row;
@@ -348,20 +295,13 @@ mark_ties_part(void *arg, uint32_t part)
 
 /* --- the sort ------------------------------------------------------------- */
 
-/* True if the sort's two sides share the space of row numbers: those of one
- * side are in its words. */
-static int
-has_one_side_of_rows(const key_plan *plan, uint64_t rows)
-{
-	return plan->words == 1 && row_bits_of(plan, 0, rows) > 0;
-}
-
 static uint64_t
 work_bytes(const key_plan *plan, uint64_t rows)
 {
 	if (plan->words == 0)
 		return 0;
-	return (has_one_side_of_rows(plan, rows) ? 12 : 16) * padded_rows(rows);
+	/* row numbers inside the words take no space on one of the two sides */
+	return (row_bits_of(plan, rows) > 0 ? 12 : 16) * padded_rows(rows);
 }
 
 /* Divides the two blocks into sort words and row numbers; each begins at a
@@ -376,11 +316,10 @@ lay_out(sorter *sort, uint64_t *retained, char *work)
 		return;
 	sort->spare.keys = (uint64_t *) work;
 	sort->spare.rows = (uint32_t *) (work + 8 * rows);
-	if (!has_one_side_of_rows(sort->plan, sort->rows))
+	if (row_bits_of(sort->plan, sort->rows) == 0)
 		sort->order.rows = sort->spare.rows + rows;
 }
 
-/* Sorts, marks ties and finds the block begins, in the blocks laid out. */
 static gsort_status
 sort_in_blocks(sorter *sort, host_pool *pool, const atomic_int *cancel, host_begins *begins)
 {
@@ -391,7 +330,7 @@ sort_in_blocks(sorter *sort, host_pool *pool, const atomic_int *cancel, host_beg
 	if (atomic_load(cancel))
 		return GSORT_NOMEM;
 	if (sort->ties != NULL)
-		host_pool_for(pool, sort->parts, mark_ties_part, sort);
+		host_pool_for_rows(pool, sort->rows, mark_ties_of, sort);
 	if (!host_begins_find(sort->run, pool, sort->order.rows, sort->rows, sort->row_words, begins))
 		return GSORT_NOMEM;
 	return GSORT_OK;
@@ -418,7 +357,7 @@ host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, const tie_ru
 {
 	uint64_t	bytes = work_bytes(plan, rows);
 	sorter		sort = {
-		.run = run, .plan = plan, .rows = rows, .parts = host_parts(pool, rows), .ties_of = *ties_of
+		.run = run, .plan = plan, .rows = rows, .ties_of = *ties_of
 	};
 	gsort_status status = GSORT_NOMEM;
 	char	   *work = NULL;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "host/host_parts.h"
+#include "host/host_pool.h"
 #include "rows/host_device.h"
 
 #define INLINED static inline __attribute__((always_inline))
@@ -34,7 +34,6 @@ typedef struct host_pairs
 	uint32_t   *rows;
 } host_pairs;
 
-/* The location of a pair's row number. */
 typedef enum pair_shape
 {
 	ROWS_IN_KEYS,
@@ -42,7 +41,6 @@ typedef enum pair_shape
 	ROWS_NUMBERED				/* the row number is the place */
 } pair_shape;
 
-/* The bits of a key that the sort uses. */
 typedef struct key_window
 {
 	uint32_t	row_bits;		/* number of row bits in a key; 0: rows are given */
@@ -57,7 +55,6 @@ typedef struct key_digit
 	const uint16_t *table;		/* NULL: none */
 } key_digit;
 
-/* The summary of a range of keys. */
 typedef struct key_summary
 {
 	uint64_t	any;			/* OR: bits set in some key */
@@ -109,7 +106,6 @@ copy_pairs(const host_pairs *from, const host_pairs *to, uint64_t begin, uint64_
 		memcpy(to->rows + begin, from->rows + begin, (end - begin) * sizeof(*to->rows));
 }
 
-/* Moves the pair at i to a place. */
 INLINED void
 move_pair(const host_pairs *from, uint64_t i, const host_pairs *to, uint64_t place,
 		  pair_shape shape)
@@ -142,7 +138,6 @@ split_bits(uint64_t n, uint64_t varying, int lines)
 	return lines || bits > most || significant_bits(varying) <= most ? most : bits;
 }
 
-/* Summarizes a range of at least one key. */
 static inline key_summary
 summarize(key_window window, const uint64_t *keys, uint64_t begin, uint64_t end)
 {
@@ -172,6 +167,23 @@ count_digits(const uint64_t *keys, uint64_t begin, uint64_t end, key_digit digit
 	}
 	for (uint64_t i = begin; i < end; i++)
 		counts[digit_of(digit, keys[i], 0)]++;
+}
+
+/* The first of the places [low, high) of rising words, stride apart, that holds
+ * more than word; high if there is none. */
+static inline uint64_t
+first_above(const uint64_t *words, size_t stride, uint64_t low, uint64_t high, uint64_t word)
+{
+	while (low < high)
+	{
+		uint64_t	middle = low + (high - low) / 2;
+
+		if (words[middle * stride] <= word)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 /* Turns counts into places; the first pair goes to place. */

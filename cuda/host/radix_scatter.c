@@ -12,7 +12,6 @@
 #include <emmintrin.h>
 #endif
 
-/* Writes whole cache lines past the caches. */
 INLINED void
 stream_lines(void *to, const void *from, size_t bytes)
 {
@@ -53,7 +52,6 @@ write_full(const line_buffers *lines, uint32_t digit, const host_pairs *to, uint
 		stream_lines(to->rows + first, lines->rows[digit], LINE_PAIRS * sizeof(*to->rows));
 }
 
-/* Writes the pairs that are left in the digits' buffers. */
 static void
 write_rests(const line_buffers *lines, const host_pairs *to, const uint32_t *places,
 			uint32_t digits, pair_shape shape)

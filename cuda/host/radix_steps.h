@@ -23,7 +23,6 @@ typedef struct line_buffers
 	uint32_t	begins[SPLIT_DIGITS];	/* first place of each digit */
 } line_buffers;
 
-/* Scatters pair by pair. */
 INLINED void
 scatter_plainly(const host_pairs *from, const host_pairs *to, uint64_t begin, uint64_t end,
 				key_digit digit, uint32_t *places, pair_shape shape)

@@ -14,6 +14,7 @@
 
 #include <stdint.h>
 
+#include "gsort.h"
 #include "rows/host_device.h"
 
 typedef struct block_cut
@@ -58,6 +59,31 @@ block_cut_begins(const block_cut *cut, uint64_t offset_units, uint64_t units,
 		return 1;
 	return offset_units / cut->stride_units !=
 		(offset_units - previous_units) / cut->stride_units;
+}
+
+/*
+ * Upper limit of the blocks that begin in a stretch of rows.  Short rows have
+ * one cut per stride, which is at least 0.73 blocks wide.  Each long row, which
+ * exceeds a quarter of a block, adds two.
+ */
+static inline GSORT_HD uint64_t
+block_cut_begins_at_most(uint64_t rows, uint64_t units, uint32_t block_bytes)
+{
+	return gsort_min_u64(10 * units / (block_bytes / 8) + 2, rows);
+}
+
+/* Units of a split row in the blocks before this one. */
+static inline uint64_t
+block_units_before(const gsort_block *block)
+{
+	uint64_t	units = 0;
+
+	while (block->flags & GSORT_BLOCK_CONTINUED)
+	{
+		block--;
+		units += block->row_bytes / 8;
+	}
+	return units;
 }
 
 #endif							/* GSORT_BLOCK_CUT_H */

@@ -69,7 +69,6 @@ arena_extents_for(uint64_t units)
 						 GSORT_RUN_EXTENTS_MAX);
 }
 
-/* Key extents for that many rows. */
 static inline GSORT_HD uint64_t
 key_extents_of_rows(uint64_t rows)
 {

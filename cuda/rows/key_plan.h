@@ -72,7 +72,6 @@ key_low_bits(uint32_t bits)
 	return bits >= 64 ? UINT64_MAX : (1ull << bits) - 1;
 }
 
-/* The code of a non-NULL value. */
 static inline GSORT_HD uint64_t
 key_field_value(const key_field *field, uint64_t value)
 {

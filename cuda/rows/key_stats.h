@@ -38,7 +38,6 @@ key_stats_init(gsort_column_stats *stats)
 	stats->nulls = 0;
 }
 
-/* Folds the statistics of a chunk or a run into others. */
 static inline void
 key_stats_fold(gsort_column_stats *stats, const gsort_column_stats *more)
 {

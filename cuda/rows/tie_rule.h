@@ -32,7 +32,6 @@ typedef struct tie_rule
 	uint64_t	inexact_code[GSORT_MAX_KEY_COLUMNS];
 } tie_rule;
 
-/* Location of the keys of a row. */
 typedef struct row_keys
 {
 	const uint64_t *keys;		/* keys[c * stride] is the key of column c */
@@ -40,7 +39,6 @@ typedef struct row_keys
 	const uint32_t *nulls;		/* bit c: column c is NULL; read only for nullable columns */
 } row_keys;
 
-/* Makes the rule from a job's options and its plan. */
 static inline tie_rule
 tie_rule_make(const gsort_job_options *options, const key_plan *plan)
 {

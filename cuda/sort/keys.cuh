@@ -52,7 +52,6 @@ struct key_view
 	}
 };
 
-/* Calls work with the keys in their own type. */
 template<typename Work>
 SORT_DEVICE void
 for_type_of_keys(const key_view &keys, const Work &work)

@@ -31,21 +31,24 @@ typedef struct sort_device
 {
 	int			processors;
 	int			shared_bytes;	/* maximum per block */
+	int			capability;		/* major * 10 + minor */
 } sort_device;
 
 static inline cudaError_t
 describe_device(sort_device *device)
 {
-	int			ordinal = 0;
-	cudaError_t error = cudaGetDevice(&ordinal);
+	int			ordinal;
+	int			major;
+	int			minor;
 
-	if (error == cudaSuccess)
-		error = cudaDeviceGetAttribute(&device->processors, cudaDevAttrMultiProcessorCount,
-									   ordinal);
-	if (error == cudaSuccess)
-		error = cudaDeviceGetAttribute(&device->shared_bytes,
-									   cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal);
-	return error;
+	CUDA_TRY(cudaGetDevice(&ordinal));
+	CUDA_TRY(cudaDeviceGetAttribute(&device->processors, cudaDevAttrMultiProcessorCount, ordinal));
+	CUDA_TRY(cudaDeviceGetAttribute(&device->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+									ordinal));
+	CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal));
+	CUDA_TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal));
+	device->capability = major * 10 + minor;
+	return cudaSuccess;
 }
 
 /* The destination of a stage's launches. */

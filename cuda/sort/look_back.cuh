@@ -44,7 +44,6 @@
 #define STATES_A_THREAD		4
 #define STATE_THREADS		(RADIX_BINS / STATES_A_THREAD)
 
-/* Tiles whose states are loaded together. */
 #define LOOK_BACK_TILES		4
 
 /* Loads four neighbouring states.  Each is whole; they may differ in age. */

@@ -19,7 +19,6 @@
 #ifndef GSORT_MERGE_CUH
 #define GSORT_MERGE_CUH
 
-#include "sort/launch_bounds.cuh"
 #include "sort/launch.cuh"
 #include "sort/tile_sort.cuh"
 
@@ -60,7 +59,6 @@ merge_plan_kernel(partition_plan *plan, long_segment *segments)
 		plan->listed.long_tiles = tiles_before;
 }
 
-/* The segment that contains a tile. */
 SORT_DEVICE long_segment
 segment_of_tile(const long_segment *segments, uint32_t n_segments, uint32_t tile)
 {

@@ -19,7 +19,6 @@
 #ifndef GSORT_MULTIWAY_MERGE_CUH
 #define GSORT_MULTIWAY_MERGE_CUH
 
-#include "sort/launch_bounds.cuh"
 #include "sort/merge_path.cuh"
 #include "sort/multiway_select.cuh"
 #include "sort/tuning.h"

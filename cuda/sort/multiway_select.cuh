@@ -23,7 +23,6 @@
 #define GSORT_MULTIWAY_SELECT_CUH
 
 #include "rows/key_plan.h"
-#include "sort/launch_bounds.cuh"
 #include "sort/merge_run.h"
 #include "sort/partition_point.cuh"
 #include "sort/tuning.h"

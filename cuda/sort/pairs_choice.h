@@ -8,44 +8,15 @@
  *
  * Host code, plain C.
  *
- * The table gives ms on an H200
- * (bench/results/2026-11-23-nvidia-h200-sort-8.csv, -sort-7.csv; CUB's merge
- * sort: 2026-11-23-nvidia-h200-few.csv).  Partition: evenly spread keys, and
- * the slowest of the bench's 15 usual inputs, which it hands over to the radix
- * sort.  Radix: evenly spread keys; no input is slower by more than a
- * twentieth. "20 bits": the keys' significant ones.  Brackets: CUB's radix
- * sort.
- * Marked figures are older (2026-11-21-nvidia-h200-sort-5.csv).
- *
- *	64-bit keys      radix           20 bits  merge    partition: even, slowest
- *	      100,000    0.086 (0.123)   0.045    0.066    0.142  0.183
- *	      300,000    0.092 (0.135)   -        0.103    0.133  -
- *	    1,000,000    0.126 (0.195)   0.052    -        0.139  0.269
- *	   10,000,000    0.729 (0.910)   0.236    -        0.317  0.766
- *	  100,000,000    6.113 (7.566)   1.838    -        1.702  6.266
- *	1,000,000,000    59.72* (74.40)  17.68*   -        17.41  60.62
- *
- *	32-bit keys      radix           20 bits  merge    partition: even, slowest
- *	      100,000    0.048 (0.070)   0.038    0.066    0.072*  0.085*
- *	      300,000    0.054 (0.083)   -        0.086    -       -
- *	    1,000,000    0.061 (0.089)   0.047    -        0.115*  0.206*
- *	   10,000,000    0.309 (0.382)   0.220    -        0.393*  0.766*
- *	  100,000,000    2.430 (2.810)   1.723    -        2.503*  4.931*
- *	1,000,000,000    24.05 (27.87)   16.91*   -        27.21*  51.79*
- *
- * The radix sort's time grows with the bits.  Up to 24 bits, three passes, it
- * is the fastest.  The time of CUB's merge sort does not depend on the bits.
- * For many long keys the partition is the fastest.  The marked figures of
- * 32-bit keys stem from the partition's first kernels.  The present ones
- * (2026-11-23-nvidia-h200-sort-8.csv) take 0.29 for 10 M, 1.66 for 100 M, 16.9
- * for 1 G.  A hand-over of uneven keys costs 0.08 to 0.17 at 100 M, and
- * relatively more for fewer pairs.  The partition gathers sorted keys and given
+ * The times behind it are in bench/NOTES-pairs.md, "Which engine".  The radix
+ * sort's time grows with the bits; up to 24 bits, three passes, it is the
+ * fastest.  The time of CUB's merge sort does not depend on the bits.  For many
+ * long keys the partition is the fastest.  It gathers sorted keys and given
  * rows at random, while the radix sort moves them along.
  *
- * An H100 has the same compute capability and ranks the engines alike
- * (2026-11-24-nvidia-h100-sort.csv).  Other chips have no measurements.  CUB's
- * radix sort, which its authors tune for each chip, sorts everything on those
- * chips.
+ * An H100 has the same compute capability as the measured H200 and ranks the
+ * engines alike.  Other chips have no measurements.  CUB's radix sort, which
+ * its authors tune for each chip, sorts everything on those chips.
  */
 #ifndef GSORT_PAIRS_CHOICE_H
 #define GSORT_PAIRS_CHOICE_H

@@ -10,65 +10,54 @@
 
 #include "sort/tuning.h"
 
-/* 0 if the device does not answer; the sort's first call fails too. */
-static int
-compute_capability(void)
+typedef struct pairs_engine
 {
-	int			ordinal = 0;
-	int			major = 0;
-	int			minor = 0;
+	size_t		(*scratch_bytes) (const gsort_pairs *pairs);
+	cudaError_t (*sort) (const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
+						 cudaStream_t stream);
+} pairs_engine;
 
-	(void) cudaGetDevice(&ordinal);
-	(void) cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal);
-	(void) cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal);
-	return major * 10 + minor;
+static const pairs_engine engines[GSORT_ENGINES] = {
+	{NULL, NULL},				/* AUTO is never chosen */
+	{pairs_radix_scratch_bytes, pairs_radix_sort},
+	{pairs_partition_scratch_bytes, pairs_partition_sort},
+	{pairs_cub_merge_scratch_bytes, pairs_cub_merge_sort},
+	{pairs_cub_radix_scratch_bytes, pairs_cub_radix_sort},
+};
+
+/* All 0 if the device does not answer; the sort's first call fails too. */
+static sort_device
+this_device(void)
+{
+	sort_device device = {};
+
+	(void) describe_device(&device);
+	return device;
 }
 
 gsort_engine
 cuda_pairs_engine(const gsort_pairs *pairs)
 {
-	sort_device device = {};
+	const sort_device device = this_device();
 
-	/* if the device does not answer, the sort's first call fails too */
-	(void) describe_device(&device);
 	return choose_engine(pairs->engine, pairs->n, pairs->bits,
 						 pairs->d_keys_out != NULL || pairs->d_rows != NULL,
 						 partition_takes(pairs) &&
 						 sort_tuning_row(pairs->n, device.shared_bytes) != TUNING_CHOICE_NONE,
-						 compute_capability());
+						 device.capability);
 }
 
 size_t
 cuda_engine_scratch_bytes(gsort_engine engine, const gsort_pairs *pairs)
 {
-	switch (engine)
-	{
-		case GSORT_ENGINE_PARTITION:
-			return pairs_partition_scratch_bytes(pairs);
-		case GSORT_ENGINE_MERGE:
-			return pairs_cub_merge_scratch_bytes(pairs);
-		case GSORT_ENGINE_CUB_RADIX:
-			return pairs_cub_radix_scratch_bytes(pairs);
-		default:
-			return pairs_radix_scratch_bytes(pairs);
-	}
+	return engines[engine].scratch_bytes(pairs);
 }
 
 cudaError_t
 cuda_engine_sort(gsort_engine engine, const gsort_pairs *pairs, void *d_scratch,
 				 size_t scratch_bytes, cudaStream_t stream)
 {
-	switch (engine)
-	{
-		case GSORT_ENGINE_PARTITION:
-			return pairs_partition_sort(pairs, d_scratch, scratch_bytes, stream);
-		case GSORT_ENGINE_MERGE:
-			return pairs_cub_merge_sort(pairs, d_scratch, scratch_bytes, stream);
-		case GSORT_ENGINE_CUB_RADIX:
-			return pairs_cub_radix_sort(pairs, d_scratch, scratch_bytes, stream);
-		default:
-			return pairs_radix_sort(pairs, d_scratch, scratch_bytes, stream);
-	}
+	return engines[engine].sort(pairs, d_scratch, scratch_bytes, stream);
 }
 
 /* The engine's maximum scratch over all numbers of pairs up to n.  Some engines
@@ -95,17 +84,18 @@ engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
 static bool
 may_be_chosen(gsort_engine engine, gsort_engine wanted, uint64_t n)
 {
+	int			capability = this_device().capability;
+
 	/* CUB's radix sort supports everything; where AUTO chooses it, no other
 	 * engine is chosen */
-	if (engine == GSORT_ENGINE_CUB_RADIX || (wanted == GSORT_ENGINE_AUTO &&
-											 compute_capability() != MEASURED_CAPABILITY))
-		return choose_engine(wanted, n, 0, 0, 0, compute_capability()) == engine;
+	if (engine == GSORT_ENGINE_CUB_RADIX ||
+		(wanted == GSORT_ENGINE_AUTO && capability != MEASURED_CAPABILITY))
+		return choose_engine(wanted, n, 0, 0, 0, capability) == engine;
 	if (wanted == GSORT_ENGINE_AUTO)
 		return engine != GSORT_ENGINE_PARTITION || n > RADIX_PAIRS_FEW;
 	return engine == wanted || engine == GSORT_ENGINE_RADIX || n > RADIX_PAIRS_MAX;
 }
 
-/* The maximum scratch of all engines that may be chosen. */
 static size_t
 pairs_scratch_at_most(gsort_engine wanted, const gsort_pairs &pairs)
 {

@@ -71,12 +71,12 @@ cudaError_t pairs_radix_sort(const gsort_pairs *pairs, void *d_scratch, size_t s
 cudaError_t pairs_radix_sort_if(const uint32_t *wanted, const gsort_pairs *pairs, void *d_scratch,
 								size_t scratch_bytes, cudaStream_t stream);
 
-/* CUB's merge sort (pairs_cub_merge.cu) supports MERGE_PAIRS_MAX pairs. */
+/* CUB's merge sort (pairs_cub.cu) supports MERGE_PAIRS_MAX pairs. */
 size_t		pairs_cub_merge_scratch_bytes(const gsort_pairs *pairs);
 cudaError_t pairs_cub_merge_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 								 cudaStream_t stream);
 
-/* CUB's radix sort (pairs_cub_radix.cu) supports all pairs. */
+/* CUB's radix sort (pairs_cub.cu) supports all pairs. */
 size_t		pairs_cub_radix_scratch_bytes(const gsort_pairs *pairs);
 cudaError_t pairs_cub_radix_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 								 cudaStream_t stream);

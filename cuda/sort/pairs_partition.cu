@@ -40,7 +40,6 @@
 #include "sort/stage_segments.cuh"
 #include "sort/stage_splitters.cuh"
 
-/* The locations of all arrays in the scratch. */
 typedef struct sort_scratch
 {
 	partition_plan *plan;

@@ -21,7 +21,6 @@
 #define COUNT_BLOCKS_A_PROCESSOR	2
 #define WORD_KEY_BITS	32		/* key bits beside a row */
 
-/* The locations of all arrays in the scratch. */
 typedef struct radix_scratch
 {
 	uint32_t   *next_tile;		/* [RADIX_PASSES_MAX]; zeroed together with the next two */
@@ -130,7 +129,6 @@ pairs_radix_scratch_bytes(const gsort_pairs *pairs)
 	return pairs->n <= RADIX_PAIRS_MAX ? lay_out_radix(pairs, NULL).bytes : 0;
 }
 
-/* The common parameters of a sort's launches. */
 template<bool TilesInTurn>
 struct radix_job
 {

@@ -23,7 +23,6 @@
 #define GSORT_PARTITION_BINS_CUH
 
 #include "gsort.h"
-#include "sort/launch_bounds.cuh"
 #include "sort/partition_cells.cuh"
 
 template<typename Row>

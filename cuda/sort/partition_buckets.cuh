@@ -19,7 +19,6 @@
 #ifndef GSORT_PARTITION_BUCKETS_CUH
 #define GSORT_PARTITION_BUCKETS_CUH
 
-#include "sort/launch_bounds.cuh"
 #include "sort/partition_rooms.cuh"
 #include "sort/scatter_tile.cuh"
 
@@ -115,7 +114,6 @@ partition_count_buckets_kernel(key_view view, uint32_t n, partition_plan *plan,
 	}
 }
 
-/* Computes the coordinate range of a bucket's items. */
 template<bool Wide>
 SORT_DEVICE void
 describe_bucket(bucket_plan *bucket, const bucket_splitters &splitters, uint32_t b,
@@ -194,7 +192,6 @@ plan_bucket(const partition_plan *plan, uint32_t b, uint32_t count, uint64_t key
 	return bucket;
 }
 
-/* The segment of a bucket that fits a tile. */
 template<typename Row>
 SORT_DEVICE sort_segment
 segment_of_bucket(const bucket_plan &bucket)

@@ -15,9 +15,7 @@
 #ifndef GSORT_PARTITION_CELLS_CUH
 #define GSORT_PARTITION_CELLS_CUH
 
-#include "sort/launch_bounds.cuh"
 #include "sort/partition_buckets.cuh"
-#include "sort/search_table.cuh"
 #include "sort/tile_sort.cuh"
 
 #define CUT_THREADS			512		/* block size, one block per bucket */
@@ -125,7 +123,6 @@ map_to_even_bins(uint32_t bins)
 	return {0xffffffffu / (Row::CELLS / bins) + 1, 0};
 }
 
-/* Gives each bin the room of a tile. */
 template<typename Row>
 SORT_DEVICE void
 place_uncounted_bins(bucket_plan *bucket, level2_arrays level2, uint32_t b)
@@ -323,7 +320,6 @@ struct count_cells_memory
 	uint32_t	found;
 };
 
-/* Counts a batch's items in each cell of their bucket. */
 template<typename Row, bool Wide>
 SORT_DEVICE void
 count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *plan,

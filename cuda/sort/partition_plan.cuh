@@ -52,7 +52,6 @@
 #define UNEVEN_BITS			5
 #define LONE_PAIR_BITS		12
 
-/* The plan of one bucket for level 2. */
 typedef struct bucket_plan
 {
 	uint32_t	begin;			/* place in the output */
@@ -186,14 +185,12 @@ typedef struct partition_plan
 	bucket_splitters splitters;
 	sample_verdict verdict;
 
-	/* Level 1. */
 	uint32_t	counts[BUCKETS_MAX];	/* sampled keys for the rooms, later all keys */
 	uint32_t	next[BUCKETS_MAX];	/* place of the next item of the bucket */
 	uint32_t	room_begin[BUCKETS_MAX + 1];	/* in the level 1 array */
 	uint32_t	rooms_given;	/* 1: items go to their buckets' rooms, uncounted */
 	uint32_t	rooms_overflowed;	/* 1: a room overflowed, so the items are counted after all */
 
-	/* Level 2. */
 	bucket_plan bucket_plans[BUCKETS_MAX];
 	uint32_t	first_batch[BUCKETS_MAX + 1];
 	uint32_t	batches;

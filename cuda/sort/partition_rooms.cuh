@@ -38,7 +38,6 @@ estimate_groups(uint32_t n)
 	return (n / 2 < ESTIMATED_KEYS_MAX ? n / 2 : ESTIMATED_KEYS_MAX) / ESTIMATED_AT_ONCE;
 }
 
-/* True if the splitters permit rooms. */
 SORT_DEVICE bool
 wants_rooms(const partition_plan *plan)
 {

@@ -34,7 +34,6 @@ rank_in_sample(const uint64_t *sample, uint32_t begin, uint32_t end, uint32_t mi
 	return before;
 }
 
-/* The least and the greatest of some keys. */
 struct key_extremes
 {
 	uint64_t	least;

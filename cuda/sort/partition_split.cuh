@@ -16,7 +16,6 @@
 #define GSORT_PARTITION_SPLIT_CUH
 
 #include "sort/partition_edges.cuh"
-#include "sort/search_table.cuh"
 
 /* Items are wide if more than one of this many neighbours in the sample ties by
  * its shortened word. */
@@ -131,7 +130,6 @@ words_are_for_radix(const split_memory &shared, const radix_signs &signs)
 	return shared.tied >= signs.first_tied && shared.tied < signs.end_tied;
 }
 
-/* The sorted sample, and the host's parameters. */
 struct split_input
 {
 	const uint64_t *keys;
@@ -174,7 +172,6 @@ look_at_sample(split_memory &shared, const split_input &in)
 	__syncthreads();
 }
 
-/* Makes buckets with nearly equal numbers of samples. */
 SORT_DEVICE uint32_t
 place_quantiles(split_memory &shared, const split_input &in, uint32_t quantiles, uint32_t buckets)
 {

@@ -20,7 +20,6 @@
 #define RADIX_COUNT_ITEMS		8
 #define RADIX_COUNT_TILE		(RADIX_COUNT_THREADS * RADIX_COUNT_ITEMS)
 
-/* The digits of whole keys. */
 template<int Passes>
 struct radix_digits
 {

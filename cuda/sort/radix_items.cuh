@@ -23,7 +23,6 @@ struct radix_item
 	uint32_t	row;
 };
 
-/* Packs both into one word. */
 SORT_DEVICE uint64_t
 word_of_item(radix_item<uint32_t> x)
 {
@@ -56,7 +55,6 @@ rest_of_key(const Key *key, uint32_t shift)
 	return (Rest) (*key >> shift);
 }
 
-/* The caller's input. */
 template<typename Key, typename Rest>
 struct radix_keys
 {
@@ -122,7 +120,6 @@ struct radix_shortened
 	}
 };
 
-/* The caller's output. */
 template<typename Key>
 struct radix_output
 {

@@ -17,7 +17,6 @@
 #define GSORT_RADIX_PASS_CUH
 
 #include "sort/launch.cuh"
-#include "sort/launch_bounds.cuh"
 #include "sort/look_back.cuh"
 #include "sort/radix_items.cuh"
 #include "sort/tuning.h"
@@ -126,7 +125,6 @@ struct tile_places
 	}
 };
 
-/* A block's parameters of the pass. */
 struct radix_pass
 {
 	uint32_t	n;
@@ -300,8 +298,6 @@ load_items(uint32_t thread, const Input &input, uint32_t begin, uint32_t count,
 	}
 }
 
-/* Writes the tile's items from shared memory, digit by digit, to their
- * places. */
 template<typename Row, typename Rest, typename Output>
 SORT_DEVICE void
 write_items(uint32_t thread, const radix_memory<Row, Rest> &shared, radix_digit digit,

@@ -28,7 +28,6 @@
 
 #include "sort/keys.cuh"
 
-/* Writes to the caller's output arrays. */
 struct emit_pairs
 {
 	key_view	keys;

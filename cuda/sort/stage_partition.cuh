@@ -70,19 +70,12 @@ batch_items(uint64_t n, const sort_device &device)
 		Row::SCATTER_TILE;
 }
 
-/* The launches of one partition. */
 template<typename Row, bool MayBeWide>
 struct partition_launches
 {
-	static_assert(sizeof(scatter_buckets_memory<Row, MayBeWide>) <= Row::SHARED_BYTES,
-				  "shared memory of the row");
-	static_assert(sizeof(cut_memory<Row, MayBeWide>) <= Row::SHARED_BYTES,
-				  "shared memory of the row");
-	static_assert(sizeof(count_cells_memory<Row, MayBeWide>) <= Row::SHARED_BYTES,
-				  "shared memory of the row");
-	static_assert(sizeof(plan_bins_memory<Row>) <= Row::SHARED_BYTES, "shared memory of the row");
-	static_assert(sizeof(scatter_bins_memory<Row, MayBeWide>) <= Row::SHARED_BYTES,
-				  "shared memory of the row");
+	static_assert(fits_row<Row, scatter_buckets_memory<Row, MayBeWide>, cut_memory<Row, MayBeWide>,
+				  count_cells_memory<Row, MayBeWide>, plan_bins_memory<Row>,
+				  scatter_bins_memory<Row, MayBeWide>>, "shared memory of the row");
 
 	const partition_input &in;
 	partition_plan *plan;

@@ -45,7 +45,6 @@ sort_blocks(const sort_device &device)
 	return device.processors * Row::SORT_BLOCKS;
 }
 
-/* The launches of one sort of segments. */
 template<typename Row, bool MayBeWide, typename Emit>
 struct segment_launches
 {
@@ -53,14 +52,10 @@ struct segment_launches
 	using counting_row = sort_row<Row, Wide>;
 	typedef sort_row<Row, true> crowded_row;
 
-	static_assert(sizeof(counting_memory<counting_row<MayBeWide>, MayBeWide>) <= Row::SHARED_BYTES,
-				  "shared memory of the row");
-	static_assert(sizeof(counting_memory<counting_row<false>, false>) <= Row::SHARED_BYTES,
-				  "shared memory of the row");
-	static_assert(sizeof(crowded_sort_memory<crowded_row, MayBeWide>) <= Row::SHARED_BYTES,
-				  "shared memory of the row");
-	static_assert(sizeof(merge_level_memory<Row::SORT_TILE, MayBeWide>) <= Row::SHARED_BYTES,
-				  "shared memory of the row");
+	static_assert(fits_row<Row, counting_memory<counting_row<MayBeWide>, MayBeWide>,
+				  counting_memory<counting_row<false>, false>,
+				  crowded_sort_memory<crowded_row, MayBeWide>,
+				  merge_level_memory<Row::SORT_TILE, MayBeWide>>, "shared memory of the row");
 
 	const segments_input &in;
 	partition_plan *plan;

@@ -19,7 +19,6 @@
 #ifndef GSORT_TILE_COUNTING_CUH
 #define GSORT_TILE_COUNTING_CUH
 
-#include "sort/launch_bounds.cuh"
 #include "sort/tile_sort.cuh"
 
 template<typename Row>
@@ -193,7 +192,6 @@ struct counted_items<Row, true>
 
 static_assert(CROWDED_BIN <= 0xff, "ranks of bins that are not crowded have a byte");
 
-/* Items in device memory. */
 template<bool Wide>
 struct item_stretch
 {
@@ -291,7 +289,6 @@ struct counting_sort
 		items.put_end(shared, view.segment.count);
 	}
 
-	/* Emits the rows of the items at their places. */
 	template<typename Emit>
 	__device__ __forceinline__ void emit_items(const segment_view<Row, Wide> &view,
 											   const Emit &emit) const

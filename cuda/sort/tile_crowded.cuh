@@ -10,76 +10,19 @@
  * bits from the highest differing bit down, and scales them to the number of
  * items in the bin.  If all keys of the bin are equal, it takes bits of the row
  * number.  One value that fills a bin thus costs one round, and a few values in
- * one bin cost two.  Every round divides each bin at least in two.
+ * one bin cost two.
  *
- * A bin may still be large after ROUNDS_MAX.  It may also be indivisible, if
- * the tile holds only some bits of the keys, and these bits tie.  In that case
- * a bitonic network of a warp or of the block sorts the bin (Batcher, "Sorting
- * networks and their applications", 1968).
+ * The words of a bin may be equal because they have lost bits of their keys.
+ * In that case the keys are fetched, once, and words are made of their low
+ * bits.
+ *
+ * Every round divides each bin at least in two, and mostly by log2(n) bits if
+ * it has n items.  The rounds thus end for any keys.
  */
 #ifndef GSORT_TILE_CROWDED_CUH
 #define GSORT_TILE_CROWDED_CUH
 
-#include "sort/launch_bounds.cuh"
 #include "sort/tile_sort.cuh"
-
-/* Limit of the rounds.  Each divides a bin at least in two, and most into far
- * more. */
-#ifndef ROUNDS_MAX
-#define ROUNDS_MAX			8
-#endif
-
-/* The largest remaining bin that a warp sorts; the whole block sorts larger
- * ones. */
-#ifndef WARP_BIN_MAX
-#define WARP_BIN_MAX		512
-#endif
-
-/* --- bitonic network ------------------------------------------------------ */
-
-/*
- * Sorts count items, for any count.  Places behind the last one count as larger
- * than everything, and the first step of each round mirrors.  All steps thus
- * sort upwards, and absent items stay behind. threads threads call: the block's
- * or a warp's.
- */
-template<bool OneWarp, bool Wide, typename Order>
-SORT_DEVICE void
-bitonic_sort(item_arrays<Wide> items, uint32_t count, uint32_t thread, uint32_t threads,
-			 const Order &order)
-{
-	for (uint32_t width = 2; width < 2 * count; width *= 2)
-	{
-		for (uint32_t step = width / 2; step > 0; step /= 2)
-		{
-			for (uint32_t pair = thread; pair < (count + width - 1) / width * (width / 2);
-				 pair += threads)
-			{
-				uint32_t	low = pair / step * (2 * step) + pair % step;
-				uint32_t	high = step == width / 2 ?
-					low / width * width + width - 1 - low % width : low + step;
-
-				if (high < count)
-				{
-					item<Wide>	a = items.get(low);
-					item<Wide>	b = items.get(high);
-
-					if (order.less(b, a))
-					{
-						items.put(low, b);
-						items.put(high, a);
-					}
-				}
-			}
-			if (OneWarp)
-				__syncwarp();
-			else
-				__syncthreads();
-		}
-	}
-}
-
-/* --- dividing ------------------------------------------------------------- */
 
 template<typename Row, bool Wide>
 struct crowded_sort_memory
@@ -96,11 +39,8 @@ struct crowded_sort_memory
 	uint32_t	high_bits[ENTRIES];
 	uint32_t	low_bits[ENTRIES];
 	uint32_t	row_bits[Wide ? ENTRIES : 4];
-	uint32_t	left[ENTRIES];	/* bins for the network: begin << 16 | end */
-	uint32_t	n_left;
 };
 
-/* One item while its segment is divided. */
 template<bool Wide>
 struct placed_item
 {
@@ -139,6 +79,7 @@ struct crowded_segment
 	memory	   &shared;
 	item_arrays<Wide> tile;
 	placed_item<Wide> items[ITEMS];
+	uint32_t	whole = 0;		/* a bit per item: its word has the low bits of its key */
 
 	__device__ __forceinline__ crowded_segment(const segment_view<Row, Wide> &segment,
 											   memory &block):
@@ -185,8 +126,6 @@ struct crowded_segment
 		}
 		clear_bins_of_tile();
 		clear_bits();
-		if (threadIdx.x == 0)
-			shared.n_left = 0;
 		__syncthreads();
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
@@ -220,6 +159,12 @@ struct crowded_segment
 			atomicOr(recorded, bits);
 	}
 
+	/* The bits of an item's word that order it in its bin. */
+	__device__ __forceinline__ uint64_t word_mask(int i) const
+	{
+		return whole >> i & 1 ? ~0ull : view.coordinate_mask;
+	}
+
 	/* Finds the bits in which the items of each large bin differ from its first
 	 * one. */
 	__device__ __forceinline__ void find_bits()
@@ -231,7 +176,7 @@ struct crowded_segment
 			{
 				item<Wide>	first = tile.get(items[i].begin());
 				uint32_t	entry = items[i].entry();
-				uint64_t	differ = (items[i].x.first ^ first.first) & view.coordinate_mask;
+				uint64_t	differ = (items[i].x.first ^ first.first) & word_mask(i);
 
 				record_bits(&shared.high_bits[entry], (uint32_t) (differ >> 32));
 				record_bits(&shared.low_bits[entry], (uint32_t) differ);
@@ -241,14 +186,15 @@ struct crowded_segment
 		}
 	}
 
-	/* Computes the new bin of an item of a large bin; false: the bin is
-	 * indivisible. */
-	__device__ __forceinline__ bool find_bin(const placed_item<Wide> &item, uint32_t *bin) const
+	/* Computes the new bin of an item of a large bin; false: the words of the
+	 * bin are equal. */
+	__device__ __forceinline__ bool find_bin(int i, uint32_t *bin) const
 	{
+		const placed_item<Wide> &item = items[i];
 		uint32_t	entry = item.entry();
 		uint32_t	top = significant_bits((uint64_t) shared.high_bits[entry] << 32 |
 										   shared.low_bits[entry]);
-		uint64_t	coordinate = item.x.first & view.coordinate_mask;
+		uint64_t	coordinate = item.x.first & word_mask(i);
 		/* The item's bits, from the highest differing one in its bin on, at the
 		 * top of a word. */
 		uint32_t	bits;
@@ -261,17 +207,29 @@ struct crowded_segment
 			bits = item.x.second << (32 - significant_bits(shared.row_bits[entry]));
 		else
 			return false;
-		*bin = item.begin() + (uint32_t) ((uint64_t) bits * item.count() >> 32);
+		/* an even number of parts, so that the highest bit always divides */
+		*bin = item.begin() + (uint32_t) ((uint64_t) bits * (item.count() & ~1u) >> 32);
 		return true;
 	}
 
-	/* One round, behind a barrier; false: no bin was left to divide.  Requires
-	 * a barrier afterwards. */
+	/* Makes the word of an item whose bin has equal words from the low bits of
+	 * its key, which are all that its bin's keys differ in, and its row. */
+	__device__ __forceinline__ void take_low_bits(int i)
+	{
+		uint32_t	row = view.order.row(items[i].x);
+
+		items[i].x.first = view.order.keys[row] << view.order.row_bits | row;
+		tile.put(items[i].at, items[i].x);
+		whole |= 1u << i;
+	}
+
+	/* One round, behind a barrier; false: no bin was large.  Requires a barrier
+	 * afterwards. */
 	__device__ __forceinline__ bool divide()
 	{
 		uint32_t   *bins = shared.tile.bins;
 		uint32_t	divided = 0;	/* one bit per item */
-		bool		any;
+		bool		any = false;
 
 		find_bits();
 		clear_bins_of_tile();
@@ -279,10 +237,14 @@ struct crowded_segment
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
 		{
-			if (valid(i) && items[i].count() > FEW_ITEMS && find_bin(items[i], &items[i].at))
+			if (!valid(i) || items[i].count() <= FEW_ITEMS)
+				continue;
+			any = true;
+			if (find_bin(i, &items[i].at))
 				divided |= 1u << i;
+			else
+				take_low_bits(i);
 		}
-		any = divided != 0;
 		if (!__syncthreads_or(any))
 			return false;
 #pragma unroll
@@ -306,40 +268,6 @@ struct crowded_segment
 		return true;
 	}
 
-	/* Sorts the bins of the tile that are still large. */
-	__device__ __forceinline__ void sort_left_bins()
-	{
-#pragma unroll
-		for (int i = 0; i < ITEMS; i++)
-		{
-			if (valid(i) && items[i].count() > FEW_ITEMS && items[i].at == items[i].begin())
-				shared.left[atomicAdd(&shared.n_left, 1u)] = items[i].bin;
-		}
-		__syncthreads();
-		for (uint32_t l = warp_id(); l < shared.n_left; l += THREADS / WARP_THREADS)
-		{
-			uint32_t	begin = shared.left[l] >> 16;
-			uint32_t	count = (shared.left[l] & 0xffff) - begin;
-
-			if (count <= WARP_BIN_MAX)
-				bitonic_sort<true, Wide>(tile.from(begin), count, lane_id(), WARP_THREADS,
-										 view.order);
-		}
-		for (uint32_t l = 0; l < shared.n_left; l++)
-		{
-			uint32_t	begin = shared.left[l] >> 16;
-			uint32_t	count = (shared.left[l] & 0xffff) - begin;
-
-			if (count > WARP_BIN_MAX)
-				bitonic_sort<false, Wide>(tile.from(begin), count, threadIdx.x, THREADS,
-										  view.order);
-		}
-		/* the ranks of a small bin read, but do not use, the places behind it,
-		 * where a warp may still sort */
-		if (shared.n_left > 0)
-			__syncthreads();
-	}
-
 	/* Writes the sorted rows into the bins, and emits them from there. */
 	template<typename Emit>
 	__device__ __forceinline__ void emit_items(const Emit &emit)
@@ -349,7 +277,7 @@ struct crowded_segment
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
 		{
-			if (valid(i) && items[i].count() <= FEW_ITEMS)
+			if (valid(i))
 			{
 				uint32_t	begin = items[i].begin();
 
@@ -358,21 +286,12 @@ struct crowded_segment
 					view.order.row(items[i].x);
 			}
 		}
-		for (uint32_t l = warp_id(); l < shared.n_left; l += THREADS / WARP_THREADS)
-		{
-			uint32_t	end = shared.left[l] & 0xffff;
-
-			for (uint32_t at = (shared.left[l] >> 16) + lane_id(); at < end; at += WARP_THREADS)
-				rows[at] = view.order.row(tile.get(at));
-		}
 		__syncthreads();
 		for (uint32_t at = threadIdx.x; at < view.segment.count; at += THREADS)
 			emit(view.segment.place + at, rows[at]);
 	}
 };
 
-/* Sorts the crowded segments one after another: rounds of dividing, then the
- * remaining bins. */
 template<typename Row, bool Wide, typename Emit>
 SORT_DEVICE void
 sort_crowded_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<Wide> level2,
@@ -387,13 +306,9 @@ sort_crowded_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<
 		crowded_segment<Row, Wide> segment(view, shared);
 
 		segment.spread_by_map();
-		for (int round = 0; round < ROUNDS_MAX; round++)
-		{
+		do
 			__syncthreads();
-			if (!segment.divide())
-				break;
-		}
-		segment.sort_left_bins();
+		while (segment.divide());
 		segment.emit_items(emit);
 		__syncthreads();
 	}

@@ -1,6 +1,6 @@
 /*
  * warps.cuh
- *	  Sums and counts over a warp and over a block.
+ *	  Sums and counts over a warp and over a block, and a table of sums.
  *
  * Device code.
  */
@@ -105,6 +105,33 @@ count_together(uint32_t *counters, uint32_t bin, bool valid)
 	if (valid && (int) lane_id() == first)
 		before = atomicAdd(&counters[bin], (uint32_t) __popc(peers));
 	return __shfl_sync(WHOLE_WARP, before, first) + __popc(peers & ((1u << lane_id()) - 1));
+}
+
+/*
+ * Makes a table that narrows a search among splitters, of the buckets or of a
+ * bucket's cells. splitters_in: the number of splitters that a linear map takes
+ * to each of Entries places. table[p] holds the number of splitters before
+ * place p, and in its upper half the number up to its end.  These are the first
+ * and the last part that a value at p can belong to.  The whole block calls.
+ */
+template<int Threads, int Entries, typename Entry>
+SORT_DEVICE void
+make_search_table(const uint32_t *splitters_in, uint32_t *warp_sums, Entry *table)
+{
+	constexpr int PER_THREAD = Entries / Threads;
+	uint32_t	sum = 0;
+	uint32_t	first;
+
+	for (int i = 0; i < PER_THREAD; i++)
+		sum += splitters_in[threadIdx.x * PER_THREAD + i];
+	first = block_exclusive_sum<Threads>(sum, warp_sums, NULL);
+	for (int i = 0; i < PER_THREAD; i++)
+	{
+		uint32_t	last = first + splitters_in[threadIdx.x * PER_THREAD + i];
+
+		table[threadIdx.x * PER_THREAD + i] = (Entry) (first | last << 4 * sizeof(Entry));
+		first = last;
+	}
 }
 
 #endif							/* GSORT_WARPS_CUH */

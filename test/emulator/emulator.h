@@ -44,7 +44,9 @@ enum
 	cudaSuccess = 0,
 	cudaErrorInvalidValue = 1,
 	cudaDevAttrMultiProcessorCount,
-	cudaDevAttrMaxSharedMemoryPerBlockOptin
+	cudaDevAttrMaxSharedMemoryPerBlockOptin,
+	cudaDevAttrComputeCapabilityMajor,
+	cudaDevAttrComputeCapabilityMinor
 };
 
 struct uint4

@@ -163,7 +163,7 @@ place(filed_run &run, const std::vector<uint32_t> &order, bool with_ties, bool a
 	place_output output = {placed.low_offsets.data(), placed.begins.data(), room, &run.header};
 
 	failures += launch(pack_lengths_kernel, PACK_BLOCKS, PACK_THREADS, 0, NULL,
-					   word_table{run.table.data()}, n, (const run_header *) &run.header,
+					   (extent_table) run.table.data(), n, (const run_header *) &run.header,
 					   words.data()) != cudaSuccess;
 	failures += launch(place_rows_kernel, (unsigned) place_tiles(n), PLACE_THREADS, 0, NULL, input,
 					   place_states_in(scratch.data(), n), output) != cudaSuccess;
@@ -205,7 +205,7 @@ run_case(uint32_t n, row_lengths kind)
 	placed_run	expected = expected_run(run, order, with_ties);
 	uint64_t	n_begins = expected.begins.size();
 
-	room = output_block_begins_at_most(n, run.total_units, run.block_bytes);
+	room = block_cut_begins_at_most(n, run.total_units, run.block_bytes);
 	failures += n_begins > room;
 	if (crowded)
 		room = 1 + random_below(n_begins);

@@ -51,7 +51,7 @@ low_bits(uint32_t bits)
 target_of(int shared_bytes)
 {
 	emulator::the_chip.shared_bytes = shared_bytes;
-	return {{emulator::the_chip.processors, shared_bytes}, {NULL, true}, 0};
+	return {{emulator::the_chip.processors, shared_bytes, 0}, {NULL, true}, 0};
 }
 
 [[maybe_unused]] static uint32_t

@@ -13,9 +13,6 @@ typedef radix_tuning_row<96, 3, 1, 64 << 10> RADIX_ROW;
 
 typedef merge_tuning_row<96, 5, 1, 64 << 10> MERGE_ROW;
 
-#define ROUNDS_MAX			2	/* few, so that some bins are left to the network */
-#define WARP_BIN_MAX		128	/* small, so that some of these are left to the whole block */
-
 #define MOSTLY_TIED			3	/* small, so that an input becomes mostly tied */
 #define MOSTLY_TIED_PAIRS	0
 

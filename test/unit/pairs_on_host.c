@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "host/host_job.h"
+#include "host/host_ops.h"
 #include "host/host_radix.h"
 
 #define PAIRS_ALIGN		256

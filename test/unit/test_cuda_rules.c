@@ -302,7 +302,7 @@ test_begins_bound(void)
 			begins += block_cut_begins(&cut, offset, lengths[i], i == 0 ? 0 : lengths[i - 1]);
 			offset += lengths[i];
 		}
-		CHECK(begins <= output_block_begins_at_most(RUN_ROWS, offset, block_bytes));
+		CHECK(begins <= block_cut_begins_at_most(RUN_ROWS, offset, block_bytes));
 	}
 }
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "device_memory.h"
-#include "host/host_parts.h"
 #include "host/radix_steps.h"
 #include "pairs_sort.h"
 
