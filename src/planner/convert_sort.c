@@ -74,8 +74,7 @@ gpusort_describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *i
 	if (!gpusort_set_keys(&types, info))
 		return false;
 	for (int i = 0; i < info->n_keys; i++)
-		gpusort_find_statistics(child, order->columns[i], rtable, info->rows,
-								&info->key_figures[i]);
+		info->key_origins[i] = gpusort_origin_of(child, order->columns[i], rtable);
 	gpusort_estimate(&target, &types, info);
 	return true;
 }

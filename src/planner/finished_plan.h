@@ -79,10 +79,9 @@ extern void gpusort_feed_through_gather(CustomScan *sort, const GpuSortWalk *wal
 
 /* --- plan_columns.c --- */
 
-/* Sets the statistics of a plan's column that is a sort's key, for this many
- * rows.  All are 0 if it is no column of a table. */
-extern void gpusort_find_statistics(const Plan *plan, AttrNumber column, const List *rtable,
-									double rows, GpuSortKeyFigures *figures);
+/* Returns the table's column that a plan's column has the values of, if it has
+ * those of one. */
+extern GpuSortKeyOrigin gpusort_origin_of(const Plan *plan, AttrNumber column, const List *rtable);
 
 /* Returns the column of exprs that has the same values as this one, if this one
  * only gives them another collation.  The parser makes such a copy for ORDER BY

@@ -5,12 +5,11 @@
  * In:  target lists whose Vars refer to the plans below by number; the
  *	    statement's tables; a query's or subquery's plan with a GpuSort on top,
  *	    or below a LIMIT.
- * Out: target lists of such Vars; how many values a sort's key has, and the row
- *	    of pg_statistic that says so; the same plan without the trailing columns
- *	    that ORDER BY s COLLATE "C" has added.
+ * Out: target lists of such Vars; the table's column that a sort's key comes
+ *	    from, whose statistics the sort reads (column_statistics.c); the same
+ *	    plan without the trailing columns that ORDER BY s COLLATE "C" has added.
  *
  * The plan carries no value of a column, since the session's user can print it.
- * The sort itself reads values from that row (column_statistics.c).
  *
  * A column that ORDER BY s COLLATE "C" has added has the bytes of s, and the
  * GpuSort sorts by s instead.  If it stayed, each row would be formed again,
@@ -21,8 +20,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "catalog/pg_statistic.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -31,7 +28,6 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/syscache.h"
 
 #include "plan/plan_info.h"
 #include "planner/finished_plan.h"
@@ -93,7 +89,7 @@ gpusort_plain_column(const List *exprs, AttrNumber column)
 	return column;
 }
 
-/* --- statistics ----------------------------------------------------------- */
+/* --- origins -------------------------------------------------------------- */
 
 /* Returns the plan whose column a Var of this plan names, by its varno.  NULL:
  * none is known. */
@@ -135,29 +131,14 @@ column_of_table(const Plan *plan, AttrNumber column)
 	return IS_SPECIAL_VARNO(var->varno) ? NULL : var;
 }
 
-void
-gpusort_find_statistics(const Plan *plan, AttrNumber column, const List *rtable, double rows,
-						GpuSortKeyFigures *figures)
+GpuSortKeyOrigin
+gpusort_origin_of(const Plan *plan, AttrNumber column, const List *rtable)
 {
 	const Var  *var = column_of_table(plan, column);
-	HeapTuple	row;
 
-	*figures = (GpuSortKeyFigures) {0};
 	if (var == NULL || rt_fetch(var->varno, rtable)->rtekind != RTE_RELATION)
-		return;
-	row = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rt_fetch(var->varno, rtable)->relid),
-						  Int16GetDatum(var->varattno), BoolGetDatum(false));
-	if (HeapTupleIsValid(row))
-	{
-		Form_pg_statistic statistics = (Form_pg_statistic) GETSTRUCT(row);
-
-		/* a negative number is a share of the table's rows */
-		figures->distinct = statistics->stadistinct < 0 ?
-			-statistics->stadistinct * rows : Min(statistics->stadistinct, rows);
-		figures->relation = statistics->starelid;
-		figures->column = statistics->staattnum;
-		ReleaseSysCache(row);
-	}
+		return (GpuSortKeyOrigin) {0};
+	return (GpuSortKeyOrigin) {rt_fetch(var->varno, rtable)->relid, var->varattno};
 }
 
 /* --- copies --------------------------------------------------------------- */
