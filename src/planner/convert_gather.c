@@ -74,7 +74,7 @@ can_be_fed(const Plan *sort, const Plan *gather, const Plan *partial, int worker
 		   const GpuSortWalk *walk, GpuSortPlanInfo *info)
 {
 	if (!IsA(sort, CustomScan) || ((const CustomScan *) sort)->methods != &gpusort_scan_methods ||
-		gpusort_plan_is_ours(partial) || walk->below_foreign || gather->qual != NIL ||
+		gpusort_plan_is_ours(partial) || gpusort_is_below_foreign(walk) || gather->qual != NIL ||
 		!passes_columns_on(gather, partial) ||
 		!gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(workers)))
 		return false;
@@ -169,7 +169,7 @@ feed_through(CustomScan *sort, const List *columns, Gather *gather, Plan *partia
 /* The new sort takes over the Gather Merge's costs, parameters and init
  * plans. */
 Plan *
-gpusort_convert_gather_merge(GatherMerge *merge, double bound, const GpuSortWalk *walk)
+gpusort_convert_gather_merge(GatherMerge *merge, const GpuSortWalk *walk)
 {
 	CustomScan *sort = (CustomScan *) outerPlan(merge);
 	GpuSortPlanInfo info = {0};
@@ -177,7 +177,8 @@ gpusort_convert_gather_merge(GatherMerge *merge, double bound, const GpuSortWalk
 
 	/* a node that is no GpuSort may have no plan below it, such as an index
 	 * scan */
-	if (bound != GPUSORT_NO_BOUND || sort->scan.plan.initPlan != NIL || outerPlan(sort) == NULL ||
+	if (gpusort_bound_of(walk) != GPUSORT_NO_BOUND ||
+		sort->scan.plan.initPlan != NIL || outerPlan(sort) == NULL ||
 		!can_be_fed(&sort->scan.plan, &merge->plan, outerPlan(sort), merge->num_workers,
 					walk, &info))
 		return &merge->plan;

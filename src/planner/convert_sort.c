@@ -147,31 +147,34 @@ gpusort_all_stay_native(void)
 
 /* The cheap checks come first, since every Sort of every plan passes here. */
 bool
-gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, GpuSortPlanInfo *info)
+gpusort_examine_sort(const Sort *sort, const GpuSortWalk *walk, GpuSortPlanInfo *info)
 {
+	double		bound;
+
 	if (gpusort_all_stay_native())
 		return false;
 	if (IsA(sort, IncrementalSort))
 		return gpusort_reason_set(GPUSORT_PLANNED_INCREMENTAL, NULL);
-	if (walk->below_foreign || (walk->nested && walk->foreign_below))
+	if (gpusort_is_below_foreign(walk) || (walk->nested && walk->foreign_below))
 		return gpusort_reason_set(GPUSORT_PLANNED_CUSTOM_SCAN, NULL);
 	if (!gpusort_debug_force &&
 		outerPlan(sort)->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
 		return gpusort_reason_set(GPUSORT_PLANNED_FEW_ROWS, NULL);
 	if (!gpusort_describe_sort(sort, walk->statement->rtable, info))
 		return false;
+	bound = gpusort_bound_of(walk);
 	return gpusort_debug_force || (bound == GPUSORT_NO_BOUND && is_of_our_path(sort)) ||
 		suits_device(sort, bound, info);
 }
 
 Plan *
-gpusort_convert_sort(Sort *sort, double bound, const GpuSortWalk *walk)
+gpusort_convert_sort(Sort *sort, const GpuSortWalk *walk)
 {
 	GpuSortPlanInfo info = {0};
 	MemoryContext old_context;
 	CustomScan *result;
 
-	if (!gpusort_examine_sort(sort, bound, walk, &info))
+	if (!gpusort_examine_sort(sort, walk, &info))
 	{
 		gpusort_reason_count();
 		return &sort->plan;

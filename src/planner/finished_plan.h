@@ -14,28 +14,28 @@
 
 /* --- plan_walk.c --- */
 
-/*
- * A walk and its state.  visit gets each plan after its children, with the
- * number of rows that a LIMIT lets be read of it, or a value of costs.h in its
- * place.  It returns the plan that is to stand there, or the plan itself.
- */
+/* A walk and its state.  visit gets each plan after its children, and returns
+ * the plan that is to stand there, or the plan itself. */
 typedef struct GpuSortWalk
 {
 	PlannedStmt *statement;
 	bool		nested;			/* the statement was planned while another one was */
 	bool		foreign_below;	/* the visited plan is above a custom scan of another extension */
-	bool		below_foreign;	/* the visited plan is below one */
-	bool		track_ancestors;
-	/* if so, the ancestors of the visited plan, its parent first, up to its
-	 * subplan's top */
-	List	   *ancestors;
-	Plan	   *(*visit) (Plan *plan, double bound, struct GpuSortWalk *walk);
-	void	   *arg;			/* the visitor's own */
+	List	   *ancestors;		/* of the visited plan, its parent first, up to its subplan's top */
+	Plan	   *(*visit) (Plan *plan, struct GpuSortWalk *walk);
 } GpuSortWalk;
 
 /* Walks through the statement: its subplans first, and each plan from its
  * leaves on. */
 extern void gpusort_walk_plans(GpuSortWalk *walk);
+
+/* Returns the number of rows that a LIMIT lets be read of the visited plan, or
+ * a value of costs.h. */
+extern double gpusort_bound_of(const GpuSortWalk *walk);
+
+/* Is the visited plan below another extension's custom scan that may look at
+ * it? */
+extern bool gpusort_is_below_foreign(const GpuSortWalk *walk);
 
 /* --- convert_sort.c --- */
 
@@ -55,14 +55,11 @@ extern CustomScan *gpusort_make_node(const Sort *sort, const GpuSortPlanInfo *in
  *
  * Returns the node that is to replace the Sort: a GpuSort in the Sort's memory
  * context, or the Sort itself, which is counted as native.
- *
- * bound: the rows that a LIMIT above lets be read, or a value of costs.h.
  */
-extern Plan *gpusort_convert_sort(Sort *sort, double bound, const GpuSortWalk *walk);
+extern Plan *gpusort_convert_sort(Sort *sort, const GpuSortWalk *walk);
 
 /* Can the Sort be a GpuSort, and how?  False: gpusort_reason_last tells why. */
-extern bool gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk,
-								 GpuSortPlanInfo *info);
+extern bool gpusort_examine_sort(const Sort *sort, const GpuSortWalk *walk, GpuSortPlanInfo *info);
 
 /* Must every sort be native now?  If so, gpusort_reason_last tells why. */
 extern bool gpusort_all_stay_native(void);
@@ -71,8 +68,7 @@ extern bool gpusort_all_stay_native(void);
 
 /* Turns a Gather Merge over a GpuSort into a GpuSort that its workers feed.  It
  * stays if a LIMIT bounds its rows. */
-extern Plan *gpusort_convert_gather_merge(GatherMerge *gather, double bound,
-										  const GpuSortWalk *walk);
+extern Plan *gpusort_convert_gather_merge(GatherMerge *gather, const GpuSortWalk *walk);
 
 /* Lets the workers of a Gather below the GpuSort feed it, if they can. */
 extern void gpusort_feed_through_gather(CustomScan *sort, const GpuSortWalk *walk);

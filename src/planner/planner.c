@@ -119,7 +119,7 @@ finish_grouping(CustomScan *scan, GpuSortWalk *walk)
 /* The visitor of a finished plan: converts a node, and drops unread copies of
  * columns below it. */
 static Plan *
-finish_plan(Plan *plan, double bound, GpuSortWalk *walk)
+finish_plan(Plan *plan, GpuSortWalk *walk)
 {
 	switch (nodeTag(plan))
 	{
@@ -128,12 +128,12 @@ finish_plan(Plan *plan, double bound, GpuSortWalk *walk)
 			break;
 		case T_Sort:
 		case T_IncrementalSort:
-			plan = gpusort_convert_sort((Sort *) plan, bound, walk);
+			plan = gpusort_convert_sort((Sort *) plan, walk);
 			if (gpusort_plan_is_ours(plan))
 				gpusort_feed_through_gather((CustomScan *) plan, walk);
 			break;
 		case T_GatherMerge:
-			plan = gpusort_convert_gather_merge((GatherMerge *) plan, bound, walk);
+			plan = gpusort_convert_gather_merge((GatherMerge *) plan, walk);
 			break;
 		case T_CustomScan:
 			if (((CustomScan *) plan)->methods == &gpusort_scan_methods)

@@ -10,17 +10,12 @@
 #include "nodes/plannodes.h"
 
 #include "compat.h"
+#include "planner/reasons.h"
 
-typedef struct GpuSortAggregateWhy
-{
-	const char *code;			/* the reason's short name */
-	const char *reason;			/* in words */
-	const char *remedy;			/* NULL: none is needed */
-} GpuSortAggregateWhy;
-
-/* ancestors: of the Agg, as a deparse context wants them.  es: EXPLAIN's state,
- * which has the names of the relations. */
-extern GpuSortAggregateWhy gpusort_aggregate_why(const Agg *agg, const Aggref *aggregate,
-												 List *ancestors, const ExplainState *es);
+/* Returns why the rows of such an aggregate arrive in its order, or not, in the
+ * current context.  ancestors: of the Agg, as a deparse context wants them.
+ * es: EXPLAIN's state, which has the names of the relations. */
+extern GpuSortReasonText gpusort_aggregate_why(const Agg *agg, const Aggref *aggregate,
+											   List *ancestors, const ExplainState *es);
 
 #endif							/* GPUSORT_AGGREGATE_WHY_H */
