@@ -77,7 +77,7 @@ inner_sort(PlannerInfo *root, const Aggref *aggregate, double rows, double group
 {
 	List	   *clauses = gpusort_order_of_aggregate(aggregate);
 	InnerSort  *result;
-	GpuSortKeyTypes types = {0, palloc(list_length(clauses) * sizeof(GpuSortKeyType))};
+	List	   *types = NIL;
 	ListCell   *lc;
 
 	if (clauses == NIL || aggregate->aggkind == AGGKIND_HYPOTHETICAL ||
@@ -87,14 +87,14 @@ inner_sort(PlannerInfo *root, const Aggref *aggregate, double rows, double group
 	{
 		Node	   *expr = get_sortgroupclause_expr(lfirst(lc), aggregate->args);
 
-		gpusort_set_key_type(&types.of[types.n++], expr,
-							 lfirst_node(SortGroupClause, lc)->sortop, exprCollation(expr));
+		types = lappend(types, gpusort_type_of_key(expr, lfirst_node(SortGroupClause, lc)->sortop,
+												   exprCollation(expr)));
 	}
 	if (aggregate->aggfilter != NULL)
 		rows *= clause_selectivity(root, (Node *) aggregate->aggfilter, 0, JOIN_INNER, NULL);
 	result = palloc(sizeof(InnerSort));
 	result->pathkeys = make_pathkeys_for_sortclauses(root, clauses, aggregate->args);
-	result->cost = gpusort_cost_of_inner_sort(&types, rows, groups);
+	result->cost = gpusort_cost_of_inner_sort(types, rows, groups);
 	result->transition = aggregate->aggtransno;
 	return result;
 }

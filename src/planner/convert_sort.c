@@ -66,16 +66,16 @@ gpusort_describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *i
 	const GpuSortOrder *order = &info->order;
 	List	   *columns = get_tlist_exprs(child->targetlist, true);
 	PathTarget	target = {.type = T_PathTarget,.exprs = columns,.width = child->plan_width};
-	GpuSortKeyTypes types = {order->n_keys, palloc(order->n_keys * sizeof(GpuSortKeyType))};
+	List	   *types = NIL;
 
 	for (int i = 0; i < order->n_keys; i++)
-		gpusort_set_key_type(&types.of[i], list_nth(columns, order->columns[i] - 1),
-							 order->operators[i], order->collations[i]);
-	if (!gpusort_set_keys(&types, info))
+		types = lappend(types, gpusort_type_of_key(list_nth(columns, order->columns[i] - 1),
+												   order->operators[i], order->collations[i]));
+	if (!gpusort_set_keys(types, info))
 		return false;
 	for (int i = 0; i < info->n_keys; i++)
 		info->key_origins[i] = gpusort_origin_of(child, order->columns[i], rtable);
-	gpusort_estimate(&target, &types, info);
+	gpusort_estimate(&target, types, info);
 	return true;
 }
 

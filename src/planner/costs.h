@@ -14,16 +14,9 @@
 
 /* --- eligibility.c --- */
 
-/* The types of a sort's keys. */
-typedef struct GpuSortKeyTypes
-{
-	int			n;
-	GpuSortKeyType *of;
-} GpuSortKeyTypes;
-
-/* Fills in the type of a key that has the values of expr. */
-extern void gpusort_set_key_type(GpuSortKeyType *type, const Node *expr, Oid sort_operator,
-								 Oid collation);
+/* Returns the type of a key that has the values of expr.  The types of a sort's
+ * keys are a list of these. */
+extern GpuSortKeyType *gpusort_type_of_key(const Node *expr, Oid sort_operator, Oid collation);
 
 /*
  * Sets info->n_keys, the number of leading keys that have words, and
@@ -31,7 +24,7 @@ extern void gpusort_set_key_type(GpuSortKeyType *type, const Node *expr, Oid sor
  * keys.  False: the device cannot sort by these keys.  The reason is set, but
  * not for a grouping.
  */
-extern bool gpusort_set_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *info);
+extern bool gpusort_set_keys(const List *types, GpuSortPlanInfo *info);
 
 /* Can a job ever have this many feeders? */
 extern bool gpusort_takes_feeders(int feeders);
@@ -40,8 +33,7 @@ extern bool gpusort_takes_feeders(int feeders);
 
 /* Sets the estimates in *info for a sort of info->rows rows of target.  Call
  * gpusort_set_keys first. */
-extern void gpusort_estimate(const PathTarget *target, const GpuSortKeyTypes *types,
-							 GpuSortPlanInfo *info);
+extern void gpusort_estimate(const PathTarget *target, const List *types, GpuSortPlanInfo *info);
 
 /* Values that stand for the number of rows that a LIMIT lets be read. */
 #define GPUSORT_NO_BOUND		(-1.0)	/* there is no LIMIT: all rows */
@@ -68,7 +60,7 @@ extern Cost gpusort_cost_of_further_keys(double rows);
 
 /* Returns what the sorts inside an Agg, one for each group, cost more if their
  * rows arrive in no order. */
-extern Cost gpusort_cost_of_inner_sort(const GpuSortKeyTypes *types, double rows, double groups);
+extern Cost gpusort_cost_of_inner_sort(const List *types, double rows, double groups);
 
 /* Sets a GpuSort path's rows and costs, whatever enable_sort says.  before: the
  * cost until all rows were packed. */

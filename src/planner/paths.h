@@ -22,25 +22,24 @@ typedef struct GpuSortInput
 	/* of rows that are equal in all pathkeys, if these need only come together;
 	 * 0: the order matters */
 	double		groups;
-	/* set when paths are made: the factor by which PostgreSQL's comparisons
-	 * exceed cost_sort's estimate */
+	/* costs that PostgreSQL does not charge its own paths for: the factor by
+	 * which its comparisons exceed cost_sort's estimate, set when paths are
+	 * made; and the sorts inside an Agg whose rows arrive in no order */
 	double		native_factor;
+	Cost		inner_sorts;
 } GpuSortInput;
 
 /* Describes rows of a rel, which child returns, and others in parallel if the
  * rel has such paths. */
 extern GpuSortInput gpusort_input(RelOptInfo *rel, Path *child, double rows, List *pathkeys);
 
-/* Are these enough rows for the device, and does one serve? */
-extern bool gpusort_rows_suffice(double rows);
-
 /* Is a path that sorts these rows on the device worth making? */
 extern bool gpusort_worth_sorting(const GpuSortInput *input);
 
 /*
- * Returns paths of rel that sort so: a serial one, a parallel one, both or
- * none.  They are in none of rel's lists.  Each returns the child's columns, in
- * the order of the input's pathkeys, or in groups without an order.
+ * Returns paths of rel that sort so: serial ones, parallel ones, both or none.
+ * They are in none of rel's lists.  Each returns the child's columns, in the
+ * order of the input's pathkeys; if groups are enough, others have no order.
  */
 extern List *gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input);
 
@@ -50,16 +49,18 @@ extern List *gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, GpuSort
  * not. */
 extern Path *gpusort_path_below(const Path *path);
 
-/* Costs that PostgreSQL does not charge its own paths for. */
-typedef struct GpuSortUncharged
+/* Adds a cost to a path that reads all of its input before its first row. */
+static inline void
+gpusort_charge(Path *path, Cost cost)
 {
-	double		native_factor;	/* by which its comparisons exceed cost_sort's estimate */
-	Cost		inner_sorts;	/* of an Agg whose rows arrive in no order */
-} GpuSortUncharged;
+	path->startup_cost += cost;
+	path->total_cost += cost;
+}
 
-/* Adds our paths to the rel's, beside PostgreSQL's at their real costs. */
+/* Adds our paths, over this input, to the rel's, beside PostgreSQL's at their
+ * real costs. */
 extern void gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths,
-								const GpuSortUncharged *uncharged);
+								const GpuSortInput *input);
 
 /* --- aggregate_order.c --- */
 

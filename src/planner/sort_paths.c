@@ -24,7 +24,6 @@
 
 #include "compat.h"
 #include "job/job.h"
-#include "job/server_state.h"
 #include "plan/plan_info.h"
 #include "planner/costs.h"
 #include "planner/finished_plan.h"
@@ -89,18 +88,18 @@ sorted_column(PathKey *pathkey, const PathTarget *target, EquivalenceMember **me
 }
 
 /*
- * Sets the types of the keys.  The finished plan's Sort is judged by the types
- * of its columns, although an operator may treat one type as another, such as a
- * regclass as an oid.  False: rows with these columns cannot be sorted so.  A
- * subquery's order may include a column that the subquery does not return.
+ * Returns the types of the keys.  The finished plan's Sort is judged by the
+ * types of its columns, although an operator may treat one type as another,
+ * such as a regclass as an oid.  NIL: rows with these columns cannot be sorted
+ * so.  A subquery's order may include a column that the subquery does not
+ * return.
  */
-static bool
-types_of_pathkeys(const List *pathkeys, const PathTarget *target, GpuSortKeyTypes *types)
+static List *
+types_of_pathkeys(const List *pathkeys, const PathTarget *target)
 {
+	List	   *types = NIL;
 	ListCell   *lc;
 
-	types->n = 0;
-	types->of = palloc(list_length(pathkeys) * sizeof(GpuSortKeyType));
 	foreach(lc, pathkeys)
 	{
 		PathKey    *pathkey = lfirst(lc);
@@ -108,15 +107,16 @@ types_of_pathkeys(const List *pathkeys, const PathTarget *target, GpuSortKeyType
 		Expr	   *column = sorted_column(pathkey, target, &member);
 
 		if (member == NULL)
-			return false;
-		gpusort_set_key_type(&types->of[types->n++],
-							 (Node *) (column != NULL ? column : member->em_expr),
-							 get_opfamily_member(pathkey->pk_opfamily, member->em_datatype,
-												 member->em_datatype,
-												 compat_pathkey_strategy(pathkey)),
-							 pathkey->pk_eclass->ec_collation);
+			return NIL;
+		types = lappend(types,
+						gpusort_type_of_key((Node *) (column != NULL ? column : member->em_expr),
+											get_opfamily_member(pathkey->pk_opfamily,
+																member->em_datatype,
+																member->em_datatype,
+																compat_pathkey_strategy(pathkey)),
+											pathkey->pk_eclass->ec_collation));
 	}
-	return true;
+	return types;
 }
 
 /* Sets how rows of child are sorted, and the cost.  False: the device cannot
@@ -124,16 +124,13 @@ types_of_pathkeys(const List *pathkeys, const PathTarget *target, GpuSortKeyType
 static bool
 describe_sort(GpuSortInput *input, const Path *child, int feeders, GpuSortPlanInfo *info)
 {
-	GpuSortKeyTypes types;
+	List	   *types = types_of_pathkeys(input->pathkeys, child->pathtarget);
 
 	info->rows = input->rows;
 	info->groups = input->groups;
-	info->grouping = input->groups > 0;
-	if (!gpusort_takes_feeders(feeders) ||
-		!types_of_pathkeys(input->pathkeys, child->pathtarget, &types) ||
-		!gpusort_set_keys(&types, info))
+	if (types == NIL || !gpusort_takes_feeders(feeders) || !gpusort_set_keys(types, info))
 		return false;
-	gpusort_estimate(child->pathtarget, &types, info);
+	gpusort_estimate(child->pathtarget, types, info);
 	input->native_factor = Max(input->native_factor, info->key_costs.native_factor);
 	return true;
 }
@@ -156,9 +153,9 @@ make_sort_path(PlannerInfo *root, RelOptInfo *rel, Path *child, const GpuSortInp
 }
 
 static Path *
-make_serial_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
+make_serial_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input, bool grouping)
 {
-	GpuSortPlanInfo info = {0};
+	GpuSortPlanInfo info = {.grouping = grouping};
 	Path	   *child = input->child;
 
 	if (child == NULL || !describe_sort(input, child, 1, &info))
@@ -197,9 +194,9 @@ with_key_columns(PlannerInfo *root, Path *partial, const List *pathkeys)
 /* Workers pack their rows, and hardly any row goes through the Gather's queues
  * of tuples, so the Gather costs its start only. */
 static Path *
-make_parallel_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
+make_parallel_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input, bool grouping)
 {
-	GpuSortPlanInfo info = {.parallel = true};
+	GpuSortPlanInfo info = {.parallel = true,.grouping = grouping};
 	Path	   *partial = input->partial;
 	Path	   *gather;
 	Path	   *sort;
@@ -231,26 +228,30 @@ gpusort_input(RelOptInfo *rel, Path *child, double rows, List *pathkeys)
 }
 
 bool
-gpusort_rows_suffice(double rows)
-{
-	return gpusort_enabled && rows >= gpusort_min_rows_of_plans() &&
-		gpusort_server_state()->serves;
-}
-
-bool
 gpusort_worth_sorting(const GpuSortInput *input)
 {
-	return input->pathkeys != NIL &&
-		(input->child == NULL || !pathkeys_contained_in(input->pathkeys, input->child->pathkeys)) &&
-		gpusort_rows_suffice(input->rows);
+	return input->pathkeys != NIL && input->rows >= gpusort_min_rows_of_plans() &&
+		(input->child == NULL || !pathkeys_contained_in(input->pathkeys, input->child->pathkeys));
 }
 
-List *
-gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
+/* Returns those of both paths that there are. */
+static List *
+make_paths(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input, bool grouping)
 {
-	Path	   *serial = make_serial_path(root, rel, input);
-	Path	   *parallel = make_parallel_path(root, rel, input);
+	Path	   *serial = make_serial_path(root, rel, input, grouping);
+	Path	   *parallel = make_parallel_path(root, rel, input, grouping);
 	List	   *paths = serial != NULL ? list_make1(serial) : NIL;
 
 	return parallel != NULL ? lappend(paths, parallel) : paths;
+}
+
+/* For a test, rows come in an order only if they cannot come in groups. */
+List *
+gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
+{
+	List	   *grouping = input->groups > 0 ? make_paths(root, rel, input, true) : NIL;
+
+	if (grouping != NIL && gpusort_debug_grouping)
+		return grouping;
+	return list_concat(make_paths(root, rel, input, false), grouping);
 }
