@@ -36,8 +36,8 @@
 
 /* --- may workers feed it? ------------------------------------------------- */
 
-/* Does each entry of a Gather, or Gather Merge, return the partial plan's
- * column of the same number?  setrefs.c leaves constants as they are, and
+/* Does each entry of a Gather return the partial plan's column of the same
+ * number?  setrefs.c leaves constants as they are, and
  * resolves a duplicate column to its first occurrence. */
 static bool
 passes_columns_on(const Plan *plan, const Plan *partial)
@@ -67,20 +67,21 @@ passes_columns_on(const Plan *plan, const Plan *partial)
 	return true;
 }
 
-/* Can the workers of a Gather, or Gather Merge, feed the partial plan's rows to
- * the sort?  If so, sets *info. */
+/* Can the workers of the Gather feed its rows to the sort above it?  If so,
+ * sets *info. */
 static bool
-can_be_fed(const Plan *sort, const Plan *gather, const Plan *partial, int workers,
-		   const GpuSortWalk *walk, GpuSortPlanInfo *info)
+can_be_fed(const CustomScan *sort, const Gather *gather, const GpuSortWalk *walk,
+		   GpuSortPlanInfo *info)
 {
-	if (!IsA(sort, CustomScan) || ((const CustomScan *) sort)->methods != &gpusort_scan_methods ||
-		gpusort_plan_is_ours(partial) || gpusort_is_below_foreign(walk) || gather->qual != NIL ||
-		!passes_columns_on(gather, partial) ||
-		!gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(workers)))
+	const Plan *partial = outerPlan(gather);
+
+	if (gather->single_copy || gpusort_plan_is_ours(partial) || gpusort_is_below_foreign(walk) ||
+		gather->plan.qual != NIL || !passes_columns_on(&gather->plan, partial) ||
+		!gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(gather->num_workers)))
 		return false;
-	gpusort_plan_info_read((const CustomScan *) sort, info);
+	gpusort_plan_info_read(sort, info);
 	info->parallel = true;
-	info->rows = gather->plan_rows;
+	info->rows = gather->plan.plan_rows;
 	/* a Gather hides which columns are copies of others */
 	for (int i = 0; i < info->order.n_keys; i++)
 		info->order.columns[i] = gpusort_plain_column(get_tlist_exprs(partial->targetlist, true),
@@ -129,87 +130,70 @@ make_feed(Plan *partial, const Gather *gather, const GpuSortPlanInfo *info)
 	return plan;
 }
 
-static Gather *
-make_gather(const GatherMerge *merge)
+/* The Gather costs its start only, since rows pass through it only if the job
+ * does not take them.  The sort keeps the costs that the nodes above it were
+ * planned with. */
+bool
+gpusort_feed_through_gather(CustomScan *sort, const GpuSortWalk *walk)
 {
+	Plan	   *plan = &sort->scan.plan;
+	Gather	   *gather = (Gather *) outerPlan(plan);
+	GpuSortPlanInfo info = {0};
+	MemoryContext old_context;
+
+	if (!IsA(gather, Gather) || !can_be_fed(sort, gather, walk, &info))
+		return false;
+	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
+	/* another hook may hold the former Sort and its Gather */
+	gather = memcpy(makeNode(Gather), gather, sizeof(Gather));
+	gather->plan.parallel_safe = false;	/* our path has set it as a mark */
+	set_cost(&gather->plan, outerPlan(gather)->total_cost + parallel_setup_cost, info.rows);
+	gather->plan.lefttree = make_feed(outerPlan(gather), gather, &info);
+	plan->lefttree = &gather->plan;
+	plan->targetlist = gpusort_tlist_of(plan->targetlist, INDEX_VAR);
+	plan->plan_rows = info.rows;
+	sort->custom_scan_tlist = gpusort_tlist_of(gather->plan.targetlist, OUTER_VAR);
+	sort->custom_private = gpusort_plan_info_write(&info);
+	MemoryContextSwitchTo(old_context);
+	return true;
+}
+
+/* Returns a copy of the sort above a Gather, which is to the nodes around it
+ * all that the Gather Merge is.  Another hook may hold the old nodes. */
+static CustomScan *
+swap_nodes(const GatherMerge *merge, const CustomScan *old_sort)
+{
+	CustomScan *sort = memcpy(makeNode(CustomScan), old_sort, sizeof(CustomScan));
 	Gather	   *gather = makeNode(Gather);
 	NodeTag		tag = gather->plan.type;
 
 	gather->plan = merge->plan;
 	gather->plan.type = tag;
 	gather->plan.initPlan = NIL;
+	gather->plan.lefttree = outerPlan(old_sort);
 	gather->num_workers = merge->num_workers;
 	gather->rescan_param = merge->rescan_param;
 	gather->initParam = merge->initParam;
-	return gather;
+	tag = sort->scan.plan.type;
+	sort->scan.plan = merge->plan;
+	sort->scan.plan.type = tag;
+	sort->scan.plan.plan_node_id = old_sort->scan.plan.plan_node_id;
+	sort->scan.plan.lefttree = &gather->plan;
+	return sort;
 }
 
-/*
- * Puts the Gather below the sort, which returns these columns, and a feed below
- * the Gather.  The Gather costs its start only, since rows pass through it only
- * if the job does not take them.  The sort keeps the costs that the nodes above
- * it were planned with.
- */
-static void
-feed_through(CustomScan *sort, const List *columns, Gather *gather, Plan *partial,
-			 const GpuSortPlanInfo *info)
-{
-	Plan	   *plan = &sort->scan.plan;
-
-	gather->plan.lefttree = make_feed(partial, gather, info);
-	gather->plan.parallel_safe = false;	/* our path has set it as a mark */
-	set_cost(&gather->plan, partial->total_cost + parallel_setup_cost, info->rows);
-	plan->lefttree = &gather->plan;
-	plan->targetlist = gpusort_tlist_of(columns, INDEX_VAR);
-	plan->plan_rows = info->rows;
-	sort->custom_scan_tlist = gpusort_tlist_of(gather->plan.targetlist, OUTER_VAR);
-	sort->custom_private = gpusort_plan_info_write(info);
-}
-
-/* The new sort takes over the Gather Merge's costs, parameters and init
- * plans. */
 Plan *
 gpusort_convert_gather_merge(GatherMerge *merge, const GpuSortWalk *walk)
 {
-	CustomScan *sort = (CustomScan *) outerPlan(merge);
-	GpuSortPlanInfo info = {0};
+	const CustomScan *below = (const CustomScan *) outerPlan(merge);
 	MemoryContext old_context;
+	CustomScan *sort;
 
-	/* a node that is no GpuSort may have no plan below it, such as an index
-	 * scan */
-	if (gpusort_bound_of(walk) != GPUSORT_NO_BOUND ||
-		sort->scan.plan.initPlan != NIL || outerPlan(sort) == NULL ||
-		!can_be_fed(&sort->scan.plan, &merge->plan, outerPlan(sort), merge->num_workers,
-					walk, &info))
+	if (!IsA(below, CustomScan) || below->methods != &gpusort_scan_methods ||
+		below->scan.plan.initPlan != NIL || gpusort_bound_of(walk) != GPUSORT_NO_BOUND)
 		return &merge->plan;
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(merge));
-	/* another hook may hold the Gather Merge, so it stays as it is */
-	sort = memcpy(makeNode(CustomScan), sort, sizeof(CustomScan));
-	sort->scan.plan.startup_cost = merge->plan.startup_cost;
-	sort->scan.plan.total_cost = merge->plan.total_cost;
-	sort->scan.plan.initPlan = merge->plan.initPlan;
-	sort->scan.plan.extParam = merge->plan.extParam;
-	sort->scan.plan.allParam = merge->plan.allParam;
-	sort->scan.plan.parallel_safe = merge->plan.parallel_safe;
-	feed_through(sort, merge->plan.targetlist, make_gather(merge), outerPlan(sort), &info);
+	sort = swap_nodes(merge, below);
 	MemoryContextSwitchTo(old_context);
-	return &sort->scan.plan;
-}
-
-void
-gpusort_feed_through_gather(CustomScan *sort, const GpuSortWalk *walk)
-{
-	Gather	   *gather = (Gather *) outerPlan(sort);
-	GpuSortPlanInfo info = {0};
-	MemoryContext old_context;
-
-	if (!IsA(gather, Gather) || gather->single_copy ||
-		!can_be_fed(&sort->scan.plan, &gather->plan, outerPlan(gather), gather->num_workers,
-					walk, &info))
-		return;
-	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
-	/* another hook may hold the former Sort and its Gather */
-	gather = memcpy(makeNode(Gather), gather, sizeof(Gather));
-	feed_through(sort, sort->scan.plan.targetlist, gather, outerPlan(gather), &info);
-	MemoryContextSwitchTo(old_context);
+	return gpusort_feed_through_gather(sort, walk) ? &sort->scan.plan : &merge->plan;
 }

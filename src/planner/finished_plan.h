@@ -70,8 +70,9 @@ extern bool gpusort_all_stay_native(void);
  * stays if a LIMIT bounds its rows. */
 extern Plan *gpusort_convert_gather_merge(GatherMerge *gather, const GpuSortWalk *walk);
 
-/* Lets the workers of a Gather below the GpuSort feed it, if they can. */
-extern void gpusort_feed_through_gather(CustomScan *sort, const GpuSortWalk *walk);
+/* Lets the workers of a Gather below the GpuSort feed it.  False: there is none,
+ * or they cannot. */
+extern bool gpusort_feed_through_gather(CustomScan *sort, const GpuSortWalk *walk);
 
 /* --- plan_columns.c --- */
 

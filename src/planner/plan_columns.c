@@ -20,6 +20,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -166,51 +167,42 @@ plans_that_pass_columns_on(Plan *plan)
 	return lappend(plans, plan);
 }
 
-/* Is this column a key of the sort? */
-static bool
-sorts_by(const Plan *plan, AttrNumber column)
+/* Returns how many of the columns stay: all but the copies at their end that
+ * nothing reads, neither a sort nor the query's result. */
+static int
+columns_that_stay(const List *plans, const List *columns)
 {
-	GpuSortPlanInfo info;
-
-	if (!gpusort_plan_is_ours(plan))
-		return false;
-	gpusort_plan_info_read((const CustomScan *) plan, &info);
-	for (int i = 0; i < info.order.n_keys; i++)
-		if (info.order.columns[i] == column)
-			return true;
-	return false;
-}
-
-/* Is the last column a copy that nothing reads? */
-static bool
-last_is_unread_copy(const List *plans)
-{
-	const List *columns = ((const Plan *) llast(plans))->targetlist;
 	const List *result = ((const Plan *) linitial(plans))->targetlist;
-	AttrNumber	last = list_length(columns);
+	int			n = list_length(columns);
+	AttrNumber	last_key = 0;
 	ListCell   *lc;
 
-	if (last != list_length(result) || !llast_node(TargetEntry, result)->resjunk ||
-		gpusort_plain_column(get_tlist_exprs(unconstify(List *, columns), true), last) == last)
-		return false;
+	if (n != list_length(result))
+		return n;
 	foreach(lc, plans)
 	{
-		if (sorts_by(lfirst(lc), last))
-			return false;
+		GpuSortPlanInfo info;
+
+		if (!gpusort_plan_is_ours(lfirst(lc)))
+			continue;
+		gpusort_plan_info_read(lfirst(lc), &info);
+		for (int i = 0; i < info.order.n_keys; i++)
+			last_key = Max(last_key, info.order.columns[i]);
 	}
-	return true;
+	while (n > last_key && list_nth_node(TargetEntry, result, n - 1)->resjunk &&
+		   gpusort_plain_column(columns, n) != n)
+		n--;
+	return n;
 }
 
-/* Makes new lists, since other plans may share the old ones.  The planner
- * assumes the usual width of its type for a copy. */
+/* Makes new lists, since other plans may share the old ones. */
 static void
-drop_last(Plan *plan, int width)
+keep_columns(Plan *plan, int n, int dropped_width)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(GetMemoryChunkContext(plan));
-	int			n = list_length(plan->targetlist) - 1;
 
 	plan->targetlist = list_truncate(list_copy(plan->targetlist), n);
-	plan->plan_width = Max(0, plan->plan_width - width);
+	plan->plan_width = Max(0, plan->plan_width - dropped_width);
 	if (gpusort_plan_is_ours(plan))
 	{
 		CustomScan *scan = (CustomScan *) plan;
@@ -224,22 +216,25 @@ drop_last(Plan *plan, int width)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Copies are dropped one by one, from the end of the target lists on. */
 void
 gpusort_drop_copies(Plan *plan)
 {
 	List	   *plans = plans_that_pass_columns_on(plan);
+	List	   *columns;
+	int			n;
+	int			dropped_width = 0;
 	ListCell   *lc;
 
-	while (plans != NIL && last_is_unread_copy(plans))
+	if (plans == NIL)
+		return;
+	columns = get_tlist_exprs(((Plan *) llast(plans))->targetlist, true);
+	n = columns_that_stay(plans, columns);
+	/* the planner assumes the usual width of its type for a copy */
+	for_each_from(lc, columns, n)
+		dropped_width += get_typavgwidth(exprType(lfirst(lc)), exprTypmod(lfirst(lc)));
+	foreach(lc, plans)
 	{
-		Node	   *copy = (Node *) llast_node(TargetEntry,
-											   ((Plan *) llast(plans))->targetlist)->expr;
-		int			width = get_typavgwidth(exprType(copy), exprTypmod(copy));
-
-		foreach(lc, plans)
-		{
-			drop_last(lfirst(lc), width);
-		}
+		if (n < list_length(columns))
+			keep_columns(lfirst(lc), n, dropped_width);
 	}
 }

@@ -112,7 +112,7 @@ finish_grouping(CustomScan *scan, GpuSortWalk *walk)
 	scan->custom_scan_tlist = gpusort_tlist_of(scan->custom_scan_tlist, OUTER_VAR);
 	scan->scan.plan.targetlist = gpusort_tlist_of(scan->scan.plan.targetlist, INDEX_VAR);
 	MemoryContextSwitchTo(old_context);
-	gpusort_feed_through_gather(scan, walk);
+	(void) gpusort_feed_through_gather(scan, walk);
 }
 
 /* The visitor of a finished plan: converts a node, and drops unread copies of
@@ -129,7 +129,7 @@ finish_plan(Plan *plan, GpuSortWalk *walk)
 		case T_IncrementalSort:
 			plan = gpusort_convert_sort((Sort *) plan, walk);
 			if (gpusort_plan_is_ours(plan))
-				gpusort_feed_through_gather((CustomScan *) plan, walk);
+				(void) gpusort_feed_through_gather((CustomScan *) plan, walk);
 			break;
 		case T_GatherMerge:
 			plan = gpusort_convert_gather_merge((GatherMerge *) plan, walk);
