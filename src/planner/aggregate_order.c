@@ -32,8 +32,7 @@
 #include "compat.h"
 #include "job/server_state.h"
 #include "plan/aggregates.h"
-#include "planner/costs.h"
-#include "planner/paths.h"
+#include "planner/planner.h"
 #include "settings.h"
 
 /*

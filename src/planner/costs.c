@@ -27,7 +27,7 @@
 #include "keys/collation_keys.h"
 #include "keys/row_format.h"
 #include "keys/text_bytes.h"
-#include "planner/costs.h"
+#include "planner/planner.h"
 #include "settings.h"
 
 /*

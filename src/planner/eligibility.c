@@ -21,7 +21,7 @@
 #include "job/server_state.h"
 #include "keys/collation_keys.h"
 #include "keys/key_types.h"
-#include "planner/costs.h"
+#include "planner/planner.h"
 #include "planner/reasons.h"
 #include "settings.h"
 

@@ -31,7 +31,7 @@
 #include "utils/memutils.h"
 
 #include "plan/plan_info.h"
-#include "planner/finished_plan.h"
+#include "planner/planner.h"
 
 /* Entries keep all but their expressions. */
 List *

@@ -13,13 +13,12 @@
 #include "miscadmin.h"
 
 #include "plan/plan_info.h"
-#include "planner/costs.h"
-#include "planner/finished_plan.h"
+#include "planner/planner.h"
 
 /* --- a plan's ancestors --------------------------------------------------- */
 
 /* Returns the value of a LIMIT or OFFSET that is there and not NULL, else a
- * value of costs.h. */
+ * value of planner.h. */
 static double
 value_of(const Node *count)
 {

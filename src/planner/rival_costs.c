@@ -27,7 +27,7 @@
 #include "optimizer/pathnode.h"
 
 #include "compat.h"
-#include "planner/paths.h"
+#include "planner/planner.h"
 #include "settings.h"
 
 /* Bytes of a hash table's entry beside its columns, and the bytes that caches

@@ -5,8 +5,7 @@
  * In:  paths that return the rows, all of them or in parallel, and the order.
  * Out: PostgreSQL's own Sort at the device's cost, over the child, or over a
  *	    Gather over the partial path.  In the finished plan the Sort becomes a
- *	    GpuSort that the Gather's workers feed (convert_sort.c,
- *	    convert_gather.c).
+ *	    GpuSort that the Gather's workers feed (convert.c).
  *
  * A Sort cannot express that equal rows need only come together.  In that case
  * a CustomPath stands over the Sort, and its plan replaces the Sort.
@@ -25,28 +24,16 @@
 #include "compat.h"
 #include "job/job.h"
 #include "plan/plan_info.h"
-#include "planner/costs.h"
-#include "planner/finished_plan.h"
-#include "planner/paths.h"
+#include "planner/planner.h"
 #include "settings.h"
 
 /* --- groupings ------------------------------------------------------------ */
 
-/* The planner still looks for expressions in the columns.  They refer to the
- * child's columns by number once the plan is finished. */
 static Plan *
 plan_grouping(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
 			  List *custom_plans)
 {
-	const Sort *sort = linitial_node(Sort, custom_plans);
-	GpuSortPlanInfo info = {.grouping = true};
-	CustomScan *scan;
-
-	gpusort_describe_sort(sort, NIL, &info);
-	scan = gpusort_make_node(sort, &info);
-	scan->scan.plan.targetlist = tlist;
-	scan->custom_scan_tlist = copyObject(sort->plan.targetlist);
-	return &scan->scan.plan;
+	return gpusort_plan_grouping(linitial_node(Sort, custom_plans), tlist);
 }
 
 static const CustomPathMethods grouping_methods = {
@@ -211,7 +198,7 @@ make_parallel_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input, bool
 		parallel_setup_cost;
 	gather->startup_cost = gather->total_cost;
 	sort = make_sort_path(root, rel, gather, input, &info, gather->total_cost);
-	/* marks our path (convert_sort.c), since no other Gather is parallel-safe;
+	/* marks our path (convert.c), since no other Gather is parallel-safe;
 	 * set after the Sort has been made, which is not safe below it */
 	gather->parallel_safe = true;
 	return sort;

@@ -21,8 +21,7 @@
 #include "utils/selfuncs.h"
 
 #include "compat.h"
-#include "planner/costs.h"
-#include "planner/paths.h"
+#include "planner/planner.h"
 #include "settings.h"
 
 /* --- ORDER BY ------------------------------------------------------------- */

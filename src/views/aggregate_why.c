@@ -14,7 +14,7 @@
 #include "keys/key_text.h"
 #include "plan/aggregates.h"
 #include "plan/plan_info.h"
-#include "views/aggregate_why.h"
+#include "views/why.h"
 
 /* Returns an aggregate that forbids another order of the Agg's rows.  NULL:
  * there is none. */

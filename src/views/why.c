@@ -41,12 +41,11 @@
 #include "job/server_state.h"
 #include "keys/key_text.h"
 #include "plan/aggregates.h"
-#include "planner/finished_plan.h"
 #include "planner/planner.h"
 #include "planner/reasons.h"
 #include "settings.h"
 #include "sql_version.h"
-#include "views/aggregate_why.h"
+#include "views/why.h"
 
 PG_FUNCTION_INFO_V1(gpusort_why);
 
