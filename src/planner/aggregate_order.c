@@ -46,7 +46,6 @@ typedef struct InnerSort
 {
 	List	   *pathkeys;
 	Cost		cost;			/* of the sort, beyond its cost with rows in order */
-	int			transition;		/* aggregates with the same one share the sort */
 } InnerSort;
 
 /* Can the aggregate's keys be computed for every row below the Agg?  FILTER may
@@ -94,7 +93,6 @@ inner_sort(PlannerInfo *root, const Aggref *aggregate, double rows, double group
 	result = palloc(sizeof(InnerSort));
 	result->pathkeys = make_pathkeys_for_sortclauses(root, clauses, aggregate->args);
 	result->cost = gpusort_cost_of_inner_sort(types, rows, groups);
-	result->transition = aggregate->aggtransno;
 	return result;
 }
 
@@ -115,6 +113,7 @@ inner_sorts(PlannerInfo *root, double rows, double groups)
 		if (gpusort_order_of_aggregate(aggregate) == NIL &&
 			!gpusort_aggregate_ignores_order(aggregate, root->group_pathkeys != NIL))
 			return NIL;
+		/* aggregates with the same transition share the sort */
 		if (bms_is_member(aggregate->aggtransno, transitions))
 			continue;
 		transitions = bms_add_member(transitions, aggregate->aggtransno);

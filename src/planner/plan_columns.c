@@ -44,48 +44,28 @@ gpusort_tlist_of(const List *tlist, int varno)
 	{
 		TargetEntry *entry = flatCopyTargetEntry(lfirst(lc));
 		Node	   *expr = (Node *) entry->expr;
-		Var		   *var = (Var *) expr;
 
-		/* nearly all are: tested once here, not in each function */
-		if (IsA(expr, Var))
-			var = makeVar(varno, entry->resno, var->vartype, var->vartypmod, var->varcollid, 0);
-		else
-			var = makeVar(varno, entry->resno, exprType(expr), exprTypmod(expr),
-						  exprCollation(expr), 0);
-		entry->expr = (Expr *) var;
+		entry->expr = (Expr *) makeVar(varno, entry->resno, exprType(expr), exprTypmod(expr),
+									   exprCollation(expr), 0);
 		lfirst(lc) = entry;
 	}
 	return result;
 }
 
-/* Returns the column that the expression gives another collation to.  NULL: the
- * expression does anything else.  The planner makes such a RelabelType of the
- * parser's CollateExpr. */
-static Var *
-recollated_column(Node *expr)
-{
-	RelabelType *relabel = (RelabelType *) expr;
-
-	if (!IsA(expr, RelabelType) || !IsA(relabel->arg, Var) ||
-		exprType((Node *) relabel->arg) != relabel->resulttype)
-		return NULL;
-	return (Var *) relabel->arg;
-}
-
+/* The planner makes a RelabelType of the parser's CollateExpr. */
 AttrNumber
 gpusort_plain_column(const List *exprs, AttrNumber column)
 {
-	Var		   *plain = recollated_column(list_nth(exprs, column - 1));
-	AttrNumber	other = 0;
+	const RelabelType *copy = list_nth(exprs, column - 1);
 	ListCell   *lc;
 
-	if (plain == NULL)
+	if (!IsA(copy, RelabelType) || !IsA(copy->arg, Var) ||
+		exprType((Node *) copy->arg) != copy->resulttype)
 		return column;
 	foreach(lc, exprs)
 	{
-		other++;
-		if (equal(lfirst(lc), plain))
-			return other;
+		if (equal(lfirst(lc), copy->arg))
+			return foreach_current_index(lc) + 1;
 	}
 	return column;
 }

@@ -139,18 +139,6 @@ make_sort_path(PlannerInfo *root, RelOptInfo *rel, Path *child, const GpuSortInp
 	return info->grouping ? make_grouping_path(sort) : &sort->path;
 }
 
-static Path *
-make_serial_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input, bool grouping)
-{
-	GpuSortPlanInfo info = {.grouping = grouping};
-	Path	   *child = input->child;
-
-	if (child == NULL || !describe_sort(input, child, 1, &info))
-		return NULL;
-	return make_sort_path(root, rel, child, input, &info,
-						  child->total_cost + gpusort_cost_of_packing(&info, child->rows));
-}
-
 /*
  * Adds missing keys to a partial path's columns.  A Gather that computes keys
  * itself cannot be fed through, so the workers compute them, such as those of
@@ -221,14 +209,19 @@ gpusort_worth_sorting(const GpuSortInput *input)
 		(input->child == NULL || !pathkeys_contained_in(input->pathkeys, input->child->pathkeys));
 }
 
-/* Returns those of both paths that there are. */
+/* Makes a serial path and a parallel one, as far as they are possible. */
 static List *
 make_paths(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input, bool grouping)
 {
-	Path	   *serial = make_serial_path(root, rel, input, grouping);
-	Path	   *parallel = make_parallel_path(root, rel, input, grouping);
-	List	   *paths = serial != NULL ? list_make1(serial) : NIL;
+	GpuSortPlanInfo info = {.grouping = grouping};
+	Path	   *child = input->child;
+	List	   *paths = NIL;
+	Path	   *parallel;
 
+	if (child != NULL && describe_sort(input, child, 1, &info))
+		paths = list_make1(make_sort_path(root, rel, child, input, &info, child->total_cost +
+										  gpusort_cost_of_packing(&info, child->rows)));
+	parallel = make_parallel_path(root, rel, input, grouping);
 	return parallel != NULL ? lappend(paths, parallel) : paths;
 }
 

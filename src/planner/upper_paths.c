@@ -48,8 +48,6 @@ append_cheapest(PlannerInfo *root, RelOptInfo *rel, const MergeAppendPath *order
 		subpaths = lappend(subpaths, ((Path *) lfirst(lc))->parent->cheapest_total_path);
 	append = compat_append_path(root, rel, subpaths);
 	append->pathtarget = ordered->path.pathtarget;
-	if (equal(append->pathtarget->exprs, rel->reltarget->exprs))
-		return append;
 	return (Path *) create_projection_path(root, rel, append, rel->reltarget);
 }
 

@@ -80,6 +80,12 @@ typedef struct Report
 
 /* --- where a sort runs ---------------------------------------------------- */
 
+static char *
+estimate_text(double estimate)
+{
+	return psprintf("%.0f", Min(estimate, ESTIMATE_MAX));
+}
+
 /* Does each parallel worker run the plan, for its share of the rows? */
 static bool
 is_in_workers(const List *ancestors)
@@ -108,15 +114,9 @@ add_sort(const char *node, const char *keys, const Plan *plan, Report *report)
 	sort[NODE] = is_in_workers(report->walk.ancestors) ?
 		psprintf("%s in each parallel worker", node) : node;
 	sort[KEYS] = keys;
-	sort[ROWS] = psprintf("%.0f", Min(child->plan_rows, ESTIMATE_MAX));
-	sort[BYTES] = psprintf("%.0f", Min(child->plan_rows * child->plan_width, ESTIMATE_MAX));
+	sort[ROWS] = estimate_text(child->plan_rows);
+	sort[BYTES] = estimate_text(child->plan_rows * child->plan_width);
 	return sort;
-}
-
-static char *
-keys_text(const GpuSortOrder *order, const Plan *plan, bool ordered, const Report *report)
-{
-	return gpusort_keys_text(order, plan, report->walk.ancestors, report->es, ordered);
 }
 
 static void
@@ -152,7 +152,9 @@ report_sort(const Sort *sort, Report *report)
 		gpusort_reason_set(report->walk.foreign_below ? GPUSORT_PLANNED_CUSTOM_SCAN :
 						   GPUSORT_PLANNED_CACHED_PLAN, NULL);
 	set_last_reason(add_sort(IsA(sort, IncrementalSort) ? "Incremental Sort" : "Sort",
-							 keys_text(&order, &sort->plan, true, report), &sort->plan, report));
+							 gpusort_keys_text(&order, &sort->plan, report->walk.ancestors,
+											   report->es, true),
+							 &sort->plan, report));
 }
 
 /* A serial GpuSort of few rows that fit work_mem stays in the backend. */
@@ -167,7 +169,8 @@ report_gpusort(const CustomScan *scan, Report *report)
 
 	gpusort_plan_info_read(scan, &info);
 	sort = add_sort("GpuSort",
-					keys_text(&info.order, &scan->scan.plan, !info.grouping, report),
+					gpusort_keys_text(&info.order, &scan->scan.plan, report->walk.ancestors,
+									  report->es, !info.grouping),
 					&scan->scan.plan, report);
 	if (gpusort_all_stay_native())
 		set_last_reason(sort);
@@ -319,10 +322,8 @@ add_index_builds(IndexStmt *statement, const char *text, EphemeralNamedRelation 
 		const char *row[N_COLUMNS] = {
 			[NODE] = psprintf("Index Build on %s", quote_identifier(why->table)),
 			[KEYS] = why->keys,
-			[ROWS] = why->keys == NULL ? NULL :
-			psprintf("%.0f", Min(why->rows, ESTIMATE_MAX)),
-			[BYTES] = why->keys == NULL ? NULL :
-			psprintf("%.0f", Min(why->bytes, ESTIMATE_MAX)),
+			[ROWS] = why->keys == NULL ? NULL : estimate_text(why->rows),
+			[BYTES] = why->keys == NULL ? NULL : estimate_text(why->bytes),
 			[RUNS_ON] = why->runs_on,
 			[CODE] = why->code,
 			[REASON] = why->reason,
