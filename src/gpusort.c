@@ -20,6 +20,7 @@
 #include "planner/planner.h"
 #include "service/service.h"
 #include "settings.h"
+#include "views/why.h"
 
 PG_MODULE_MAGIC;
 

@@ -88,7 +88,7 @@ make_spec(GpuSortState *state, bool random_access)
 	spec->order = &state->info.order;
 	spec->grouping = state->info.grouping;
 	spec->n_keys = state->info.n_keys;
-	spec->key_figures = state->info.key_figures;
+	spec->key_origins = state->info.key_origins;
 	spec->format = &state->format;
 	spec->workers = state->info.parallel ? castNode(Gather, child->plan)->num_workers : -1;
 	spec->row_width = child->plan->plan_width;

@@ -171,7 +171,7 @@ make_spec(IndexBuild *build, double rows, TupleDesc row_desc, int n_keys)
 	spec->order = &build->order;
 	spec->n_keys = n_keys;
 	spec->rows = rows;
-	spec->key_figures = gpusort_index_key_figures(build->heap, build->info, rows, n_keys);
+	spec->key_origins = gpusort_index_key_origins(build->heap, build->info, n_keys);
 	spec->format = &build->scan.format;
 	spec->result = MakeSingleTupleTableSlot(row_desc, gpusort_row_slot_ops(spec->format));
 	spec->native = MakeSingleTupleTableSlot(row_desc, &TTSOpsMinimalTuple);

@@ -17,14 +17,11 @@
 #include "postgres.h"
 
 #include "access/genam.h"
-#include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_operator.h"
-#include "catalog/pg_statistic.h"
 #include "utils/lsyscache.h"
 #include "utils/sortsupport.h"
-#include "utils/syscache.h"
 
 #include "compat.h"
 #include "index/index_order.h"
@@ -134,36 +131,18 @@ gpusort_index_order(Relation index, TupleDesc row_desc, GpuSortOrder *order, int
 	return gpusort_index_order_of_keys(keys, n, row_desc, order, n_keys);
 }
 
-/* Finds the statistics of a table's column. */
-static void
-find_statistics(Oid table, AttrNumber column, double rows, GpuSortKeyFigures *figures)
+/* Expressions and the TID have none. */
+GpuSortKeyOrigin *
+gpusort_index_key_origins(Relation heap, const IndexInfo *info, int n_keys)
 {
-	HeapTuple	row = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table), Int16GetDatum(column),
-									  BoolGetDatum(false));
-	Form_pg_statistic statistics;
-
-	if (!HeapTupleIsValid(row))
-		return;
-	statistics = (Form_pg_statistic) GETSTRUCT(row);
-	/* a negative number is a share of the table's rows */
-	figures->distinct = statistics->stadistinct < 0 ?
-		-statistics->stadistinct * rows : Min(statistics->stadistinct, rows);
-	figures->relation = table;
-	figures->column = column;
-	ReleaseSysCache(row);
-}
-
-/* Nothing is known of expressions, nor of the TID. */
-GpuSortKeyFigures *
-gpusort_index_key_figures(Relation heap, const IndexInfo *info, double rows, int n_keys)
-{
-	GpuSortKeyFigures *figures = palloc0(n_keys * sizeof(GpuSortKeyFigures));
+	GpuSortKeyOrigin *origins = palloc0(n_keys * sizeof(GpuSortKeyOrigin));
 
 	for (int i = 0; i < Min(n_keys, info->ii_NumIndexKeyAttrs); i++)
 		if (info->ii_IndexAttrNumbers[i] > 0)
-			find_statistics(RelationGetRelid(heap), info->ii_IndexAttrNumbers[i], rows,
-							&figures[i]);
-	return figures;
+			origins[i] = (GpuSortKeyOrigin) {
+				RelationGetRelid(heap), info->ii_IndexAttrNumbers[i]
+			};
+	return origins;
 }
 
 /* --- the check ------------------------------------------------------------ */

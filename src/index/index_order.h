@@ -38,9 +38,10 @@ extern GpuSortNativeReason gpusort_index_order_of_keys(const GpuSortIndexKey *ke
 													   TupleDesc row_desc, GpuSortOrder *order,
 													   int *n_keys);
 
-/* Returns ANALYZE's figures of the order's keys, in the current context. */
-extern GpuSortKeyFigures *gpusort_index_key_figures(Relation heap, const IndexInfo *info,
-													double rows, int n_keys);
+/* Returns the columns that the order's keys come from, in the current
+ * context. */
+extern GpuSortKeyOrigin *gpusort_index_key_origins(Relation heap, const IndexInfo *info,
+												   int n_keys);
 
 /* Compares each tuple with the one before. */
 typedef struct GpuSortIndexCheck GpuSortIndexCheck;

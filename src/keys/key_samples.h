@@ -28,15 +28,12 @@ typedef struct GpuSortKeySamples
 	int			width;			/* average bytes of a value, with its header; 0: not known */
 } GpuSortKeySamples;
 
-/* The planner's estimates of a key's values, and the row of pg_statistic that
- * tells more. */
-typedef struct GpuSortKeyFigures
+/* The column of a table that a key's values come from. */
+typedef struct GpuSortKeyOrigin
 {
-	double		distinct;		/* in the sort's rows; 0: not known */
-	int			width;			/* in bytes */
-	Oid			relation;		/* InvalidOid: there is no such row */
+	Oid			relation;		/* InvalidOid: they are no column's */
 	AttrNumber	column;
-} GpuSortKeyFigures;
+} GpuSortKeyOrigin;
 
 /* Adds a value that is not NULL, of a type that has text bytes.  Memory: the
  * current context. */

@@ -26,7 +26,7 @@ gpusort_plan_is_ours(const Plan *plan)
 
 /*
  * The lists are the estimate of rows, and integers.  The integers are first
- * these, then KEY_INTEGERS of each key of the order, then FIGURES_INTEGERS of
+ * these, then KEY_INTEGERS of each key of the order, then ORIGIN_INTEGERS of
  * each key that has words.
  */
 enum
@@ -51,10 +51,9 @@ enum
 
 enum
 {
-	DISTINCT,
 	RELATION,
 	RELATION_COLUMN,
-	FIGURES_INTEGERS
+	ORIGIN_INTEGERS
 };
 
 /* Writes a number exactly, in text too.  A Float node does not: it may come
@@ -85,9 +84,8 @@ gpusort_plan_info_write(const GpuSortPlanInfo *info)
 	}
 	for (int i = 0; i < info->n_keys; i++)
 	{
-		integers = lappend_int(integers, (int) Min(info->key_figures[i].distinct, INT_MAX));
-		integers = lappend_int(integers, (int) info->key_figures[i].relation);
-		integers = lappend_int(integers, info->key_figures[i].column);
+		integers = lappend_int(integers, (int) info->key_origins[i].relation);
+		integers = lappend_int(integers, info->key_origins[i].column);
 	}
 	return list_make2(write_double(info->rows), integers);
 }
@@ -115,16 +113,15 @@ read_order(const List *integers, GpuSortOrder *order)
 }
 
 static void
-read_figures(const List *integers, GpuSortPlanInfo *info)
+read_origins(const List *integers, GpuSortPlanInfo *info)
 {
 	int			at = FIRST_KEY + KEY_INTEGERS * info->order.n_keys;
 
 	info->n_keys = list_nth_int(integers, KEYS_WITH_WORDS);
-	for (int i = 0; i < info->n_keys; i++, at += FIGURES_INTEGERS)
+	for (int i = 0; i < info->n_keys; i++, at += ORIGIN_INTEGERS)
 	{
-		info->key_figures[i].distinct = list_nth_int(integers, at + DISTINCT);
-		info->key_figures[i].relation = (Oid) list_nth_int(integers, at + RELATION);
-		info->key_figures[i].column = list_nth_int(integers, at + RELATION_COLUMN);
+		info->key_origins[i].relation = (Oid) list_nth_int(integers, at + RELATION);
+		info->key_origins[i].column = list_nth_int(integers, at + RELATION_COLUMN);
 	}
 }
 
@@ -134,7 +131,7 @@ gpusort_plan_info_read(const CustomScan *scan, GpuSortPlanInfo *info)
 	const List *integers = lsecond(scan->custom_private);
 
 	read_order(integers, &info->order);
-	read_figures(integers, info);
+	read_origins(integers, info);
 	info->width = list_nth_int(integers, WIDTH);
 	info->native_ms = list_nth_int(integers, NATIVE_MS);
 	info->parallel = list_nth_int(integers, PARALLEL) != 0;

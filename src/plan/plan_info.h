@@ -33,7 +33,7 @@ typedef struct GpuSortPlanInfo
 	bool		grouping;		/* equal rows need only come together, by one word of all keys */
 	GpuSortOrder order;
 	int			n_keys;			/* keys that have words of their own: the first ones of the order */
-	GpuSortKeyFigures key_figures[GPUSORT_WORDS_MAX];	/* of these keys */
+	GpuSortKeyOrigin key_origins[GPUSORT_WORDS_MAX];	/* of these keys */
 
 	/* the planner's estimates */
 	double		rows;			/* of the whole sort, all workers together */

@@ -32,8 +32,7 @@
 #include "compat.h"
 #include "job/server_state.h"
 #include "plan/aggregates.h"
-#include "planner/costs.h"
-#include "planner/paths.h"
+#include "planner/planner.h"
 #include "settings.h"
 
 /*
@@ -47,7 +46,6 @@ typedef struct InnerSort
 {
 	List	   *pathkeys;
 	Cost		cost;			/* of the sort, beyond its cost with rows in order */
-	int			transition;		/* aggregates with the same one share the sort */
 } InnerSort;
 
 /* Can the aggregate's keys be computed for every row below the Agg?  FILTER may
@@ -77,7 +75,7 @@ inner_sort(PlannerInfo *root, const Aggref *aggregate, double rows, double group
 {
 	List	   *clauses = gpusort_order_of_aggregate(aggregate);
 	InnerSort  *result;
-	GpuSortKeyTypes types = {0, palloc(list_length(clauses) * sizeof(GpuSortKeyType))};
+	List	   *types = NIL;
 	ListCell   *lc;
 
 	if (clauses == NIL || aggregate->aggkind == AGGKIND_HYPOTHETICAL ||
@@ -87,15 +85,14 @@ inner_sort(PlannerInfo *root, const Aggref *aggregate, double rows, double group
 	{
 		Node	   *expr = get_sortgroupclause_expr(lfirst(lc), aggregate->args);
 
-		gpusort_set_key_type(&types.of[types.n++], expr,
-							 lfirst_node(SortGroupClause, lc)->sortop, exprCollation(expr));
+		types = lappend(types, gpusort_type_of_key(expr, lfirst_node(SortGroupClause, lc)->sortop,
+												   exprCollation(expr)));
 	}
 	if (aggregate->aggfilter != NULL)
 		rows *= clause_selectivity(root, (Node *) aggregate->aggfilter, 0, JOIN_INNER, NULL);
 	result = palloc(sizeof(InnerSort));
 	result->pathkeys = make_pathkeys_for_sortclauses(root, clauses, aggregate->args);
-	result->cost = gpusort_cost_of_inner_sort(&types, rows, groups);
-	result->transition = aggregate->aggtransno;
+	result->cost = gpusort_cost_of_inner_sort(types, rows, groups);
 	return result;
 }
 
@@ -116,6 +113,7 @@ inner_sorts(PlannerInfo *root, double rows, double groups)
 		if (gpusort_order_of_aggregate(aggregate) == NIL &&
 			!gpusort_aggregate_ignores_order(aggregate, root->group_pathkeys != NIL))
 			return NIL;
+		/* aggregates with the same transition share the sort */
 		if (bms_is_member(aggregate->aggtransno, transitions))
 			continue;
 		transitions = bms_add_member(transitions, aggregate->aggtransno);

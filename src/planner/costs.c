@@ -27,7 +27,7 @@
 #include "keys/collation_keys.h"
 #include "keys/row_format.h"
 #include "keys/text_bytes.h"
-#include "planner/costs.h"
+#include "planner/planner.h"
 #include "settings.h"
 
 /*
@@ -165,22 +165,25 @@ cost_of_hash(const GpuSortKeyType *type)
 /* A word of all keys only tells that rows differ, so all rows of a group are
  * compared. */
 static void
-cost_grouping(const GpuSortKeyTypes *types, GpuSortPlanInfo *info)
+cost_grouping(const List *types, GpuSortPlanInfo *info)
 {
+	ListCell   *lc;
+
 	info->key_costs.words = 0;
-	for (int i = 0; i < types->n; i++)
-		info->key_costs.words += cost_of_hash(&types->of[i]);
-	info->key_costs.native_factor = costs_of_type(&types->of[0]).comparison;
+	foreach(lc, types)
+		info->key_costs.words += cost_of_hash(lfirst(lc));
+	info->key_costs.native_factor = costs_of_type(linitial(types)).comparison;
 	info->key_costs.returned = COST_GROUPED_ROW * Max(0, 1 - info->groups / Max(1, info->rows));
 }
 
 /* Each further key counts for the rows that tie in the keys before it. */
 static void
-cost_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *info)
+cost_keys(const List *types, GpuSortPlanInfo *info)
 {
 	GpuSortKeyCosts *sum = &info->key_costs;
 	double		share = 1;
 	double		shares = 0;
+	ListCell   *lc;
 
 	if (info->grouping)
 	{
@@ -188,16 +191,18 @@ cost_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *info)
 		return;
 	}
 	memset(sum, 0, sizeof(*sum));
-	for (int i = 0; i < types->n; i++, share *= SHARE_THAT_TIES)
+	foreach(lc, types)
 	{
-		TypeCosts	costs = costs_of_type(&types->of[i]);
+		TypeCosts	costs = costs_of_type(lfirst(lc));
 
 		sum->native_factor += share * costs.comparison;
 		shares += share;
-		if (i >= info->n_keys)
-			continue;
-		sum->words += share * (costs.words + costs.words_byte * width_of_type(&types->of[i]));
-		sum->returned = Max(sum->returned, costs.check);
+		if (foreach_current_index(lc) < info->n_keys)
+		{
+			sum->words += share * (costs.words + costs.words_byte * width_of_type(lfirst(lc)));
+			sum->returned = Max(sum->returned, costs.check);
+		}
+		share *= SHARE_THAT_TIES;
 	}
 	sum->native_factor /= shares;
 }
@@ -244,7 +249,7 @@ cost_natively(const GpuSortPlanInfo *info, int width)
 }
 
 void
-gpusort_estimate(const PathTarget *target, const GpuSortKeyTypes *types, GpuSortPlanInfo *info)
+gpusort_estimate(const PathTarget *target, const List *types, GpuSortPlanInfo *info)
 {
 	info->width = packed_width(target);
 	cost_keys(types, info);
@@ -337,9 +342,9 @@ gpusort_cost_of_further_keys(double rows)
  * time through the host device, and the formula leaves them to PostgreSQL.
  */
 Cost
-gpusort_cost_of_inner_sort(const GpuSortKeyTypes *types, double rows, double groups)
+gpusort_cost_of_inner_sort(const List *types, double rows, double groups)
 {
-	const GpuSortKeyType *type = &types->of[0];
+	const GpuSortKeyType *type = linitial(types);
 	double		levels = log2(Max(2, rows / Max(1, groups))) - 1;
 	double		comparison = get_typbyval(type->type) ? COMPAT_INNER_COMPARISON :
 		costs_of_type(type).inner;

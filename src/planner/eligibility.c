@@ -21,7 +21,7 @@
 #include "job/server_state.h"
 #include "keys/collation_keys.h"
 #include "keys/key_types.h"
-#include "planner/costs.h"
+#include "planner/planner.h"
 #include "planner/reasons.h"
 #include "settings.h"
 
@@ -29,13 +29,16 @@
  * that many. */
 #define USUAL_WORDS	2
 
-void
-gpusort_set_key_type(GpuSortKeyType *type, const Node *expr, Oid sort_operator, Oid collation)
+GpuSortKeyType *
+gpusort_type_of_key(const Node *expr, Oid sort_operator, Oid collation)
 {
+	GpuSortKeyType *type = palloc0(sizeof(GpuSortKeyType));
+
 	type->typmod = exprTypmod(expr);
 	type->type = gpusort_base_type(exprType(expr), &type->typmod);
 	type->sort_operator = sort_operator;
 	type->collation = collation;
+	return type;
 }
 
 /* Can the key have words, and how many?  A key has none if its sort keys are
@@ -87,11 +90,15 @@ set_key_reason(const GpuSortKeyType *type, int i)
 
 /* Can a hash of all keys bring equal rows together? */
 static bool
-can_be_hashed(const GpuSortKeyTypes *types)
+can_be_hashed(const List *types)
 {
-	for (int i = 0; i < types->n; i++)
+	ListCell   *lc;
+
+	foreach(lc, types)
 	{
-		if (!gpusort_sortkey_has_hash(types->of[i].type, types->of[i].sort_operator))
+		const GpuSortKeyType *type = lfirst(lc);
+
+		if (!gpusort_sortkey_has_hash(type->type, type->sort_operator))
 			return false;
 	}
 	return true;
@@ -106,21 +113,23 @@ can_be_hashed(const GpuSortKeyTypes *types)
  * two workers.
  */
 bool
-gpusort_set_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *info)
+gpusort_set_keys(const List *types, GpuSortPlanInfo *info)
 {
 	int			least = 0;
+	ListCell   *lc;
 
 	info->n_keys = 0;
 	info->n_words = info->grouping ? 1 : 0;
 	if (info->grouping)
 		return can_be_hashed(types);
-	for (int i = 0; i < types->n; i++)
+	foreach(lc, types)
 	{
+		int			i = foreach_current_index(lc);
 		int			least_of_key;
 		int			most;
 
-		if (!has_words(&types->of[i], &least_of_key, &most))
-			return (i > 0 && gpusort_debug_force) || set_key_reason(&types->of[i], i);
+		if (!has_words(lfirst(lc), &least_of_key, &most))
+			return (i > 0 && gpusort_debug_force) || set_key_reason(lfirst(lc), i);
 		least += least_of_key;
 		if (least > GPUSORT_WORDS_MAX)
 			break;

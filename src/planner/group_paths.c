@@ -23,8 +23,7 @@
 #include "utils/selfuncs.h"
 
 #include "compat.h"
-#include "planner/costs.h"
-#include "planner/paths.h"
+#include "planner/planner.h"
 #include "settings.h"
 
 /* --- the nodes that group ------------------------------------------------- */
@@ -130,9 +129,9 @@ leaves_groups_to_hashing(PlannerInfo *root, List *exprs, const GroupNode *node, 
 /* --- aggregates that sort ------------------------------------------------- */
 
 /*
- * Returns nodes over rows that are in the order of the pathkeys, and so in that
- * of sorts inside the Agg.  Rows that tie in the group's keys are sorted a
- * second time, by the others.
+ * Returns nodes over rows in the order of sorts inside the Agg, whose cost the
+ * input gets.  Rows that tie in the group's keys are sorted a second time, by
+ * the others.
  */
 static List *
 make_presorted_paths(PlannerInfo *root, RelOptInfo *rel, const GroupNode *node,
@@ -140,17 +139,22 @@ make_presorted_paths(PlannerInfo *root, RelOptInfo *rel, const GroupNode *node,
 {
 	Cost		further = root->group_pathkeys == NIL ? 0 :
 		gpusort_cost_of_further_keys(input->rows);
-	List	   *paths = gpusort_make_sort_paths(root, rel, input);
+	List	   *paths = NIL;
 	ListCell   *lc;
 
+	input->groups = 0;
+	input->pathkeys = gpusort_keys_for_aggregates(root, input->rows, node->groups,
+												  &input->inner_sorts);
+	if (input->pathkeys != NIL)
+		paths = gpusort_make_sort_paths(root, rel, input);
+	if (paths == NIL)
+		input->inner_sorts = 0;
 	foreach(lc, paths)
 	{
-		Path	   *sort = lfirst(lc);
 		Path	   *path;
 
-		sort->startup_cost += further;
-		sort->total_cost += further;
-		path = make_group_path(root, rel, node, sort);
+		gpusort_charge(lfirst(lc), further);
+		path = make_group_path(root, rel, node, lfirst(lc));
 		path->pathkeys = root->group_pathkeys;
 		lfirst(lc) = path;
 	}
@@ -179,43 +183,10 @@ offer_plain_aggregates(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel
 {
 	Path	   *child = input_rel->cheapest_total_path;
 	GpuSortInput input = gpusort_input(input_rel, child, child->rows, NIL);
-	GpuSortUncharged uncharged;
-	List	   *paths;
 
-	if (!gpusort_rows_suffice(input.rows) || has_order(child))
-		return;
 	node->groups = 1;
-	input.pathkeys = gpusort_keys_for_aggregates(root, input.rows, 1, &uncharged.inner_sorts);
-	if (input.pathkeys == NIL)
-		return;
-	paths = make_presorted_paths(root, rel, node, &input);
-	uncharged.native_factor = input.native_factor;
-	gpusort_offer_paths(input_rel, rel, paths, &uncharged);
-}
-
-/* Returns the paths, and others whose rows are in the order of sorts inside the
- * Agg.  The former are charged for these sorts. */
-static List *
-with_presorted_paths(PlannerInfo *root, RelOptInfo *rel, const GroupNode *node, List *paths,
-					 GpuSortInput *input, Cost *inner_sorts)
-{
-	List	   *presorted = NIL;
-	ListCell   *lc;
-
-	input->groups = 0;
-	input->pathkeys = gpusort_keys_for_aggregates(root, input->rows, node->groups, inner_sorts);
-	if (input->pathkeys != NIL)
-		presorted = make_presorted_paths(root, rel, node, input);
-	if (presorted == NIL)
-		*inner_sorts = 0;
-	else if (gpusort_debug_force)
-		return presorted;
-	foreach(lc, paths)
-	{
-		((Path *) lfirst(lc))->startup_cost += *inner_sorts;
-		((Path *) lfirst(lc))->total_cost += *inner_sorts;
-	}
-	return list_concat(paths, presorted);
+	if (!has_order(child))
+		gpusort_offer_paths(input_rel, rel, make_presorted_paths(root, rel, node, &input), &input);
 }
 
 /* --- DISTINCT and GROUP BY ------------------------------------------------ */
@@ -229,7 +200,7 @@ offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNod
 	Path	   *child = input_rel->cheapest_total_path;
 	GpuSortInput input = gpusort_input(input_rel, child, child->rows, pathkeys);
 	List	   *exprs = get_sortgrouplist_exprs(node->clause, root->parse->targetList);
-	GpuSortUncharged uncharged = {0};
+	List	   *presorted = NIL;
 	List	   *paths;
 	ListCell   *lc;
 
@@ -238,21 +209,22 @@ offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNod
 	node->groups = estimate_num_groups(root, exprs, input.rows, NULL, NULL);
 	if (hashes(input_rel, rel) && leaves_groups_to_hashing(root, exprs, node, input.rows))
 		return;
+	input.groups = order_is_needless ? node->groups : 0;
 	paths = gpusort_make_sort_paths(root, rel, &input);
-	if (order_is_needless)
-	{
-		input.groups = node->groups;
-		paths = list_concat(paths, gpusort_make_sort_paths(root, rel, &input));
-	}
 	foreach(lc, paths)
 	{
 		lfirst(lc) = node->extra != NULL ? make_group_path(root, rel, node, lfirst(lc)) :
 			make_distinct_path(root, rel, node, lfirst(lc));
 	}
 	if (node->extra != NULL && root->parse->hasAggs && order_is_needless)
-		paths = with_presorted_paths(root, rel, node, paths, &input, &uncharged.inner_sorts);
-	uncharged.native_factor = input.native_factor;
-	gpusort_offer_paths(input_rel, rel, paths, &uncharged);
+		presorted = make_presorted_paths(root, rel, node, &input);
+	foreach(lc, paths)
+	{
+		gpusort_charge(lfirst(lc), input.inner_sorts);
+	}
+	if (presorted != NIL && gpusort_debug_force)
+		paths = NIL;
+	gpusort_offer_paths(input_rel, rel, list_concat(paths, presorted), &input);
 }
 
 void

@@ -5,12 +5,11 @@
  * In:  target lists whose Vars refer to the plans below by number; the
  *	    statement's tables; a query's or subquery's plan with a GpuSort on top,
  *	    or below a LIMIT.
- * Out: target lists of such Vars; how many values a sort's key has, and the row
- *	    of pg_statistic that says so; the same plan without the trailing columns
- *	    that ORDER BY s COLLATE "C" has added.
+ * Out: target lists of such Vars; the table's column that a sort's key comes
+ *	    from, whose statistics the sort reads (column_statistics.c); the same
+ *	    plan without the trailing columns that ORDER BY s COLLATE "C" has added.
  *
  * The plan carries no value of a column, since the session's user can print it.
- * The sort itself reads values from that row (column_statistics.c).
  *
  * A column that ORDER BY s COLLATE "C" has added has the bytes of s, and the
  * GpuSort sorts by s instead.  If it stayed, each row would be formed again,
@@ -22,7 +21,6 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "catalog/pg_statistic.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -31,10 +29,9 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/syscache.h"
 
 #include "plan/plan_info.h"
-#include "planner/finished_plan.h"
+#include "planner/planner.h"
 
 /* Entries keep all but their expressions. */
 List *
@@ -47,53 +44,33 @@ gpusort_tlist_of(const List *tlist, int varno)
 	{
 		TargetEntry *entry = flatCopyTargetEntry(lfirst(lc));
 		Node	   *expr = (Node *) entry->expr;
-		Var		   *var = (Var *) expr;
 
-		/* nearly all are: tested once here, not in each function */
-		if (IsA(expr, Var))
-			var = makeVar(varno, entry->resno, var->vartype, var->vartypmod, var->varcollid, 0);
-		else
-			var = makeVar(varno, entry->resno, exprType(expr), exprTypmod(expr),
-						  exprCollation(expr), 0);
-		entry->expr = (Expr *) var;
+		entry->expr = (Expr *) makeVar(varno, entry->resno, exprType(expr), exprTypmod(expr),
+									   exprCollation(expr), 0);
 		lfirst(lc) = entry;
 	}
 	return result;
 }
 
-/* Returns the column that the expression gives another collation to.  NULL: the
- * expression does anything else.  The planner makes such a RelabelType of the
- * parser's CollateExpr. */
-static Var *
-recollated_column(Node *expr)
-{
-	RelabelType *relabel = (RelabelType *) expr;
-
-	if (!IsA(expr, RelabelType) || !IsA(relabel->arg, Var) ||
-		exprType((Node *) relabel->arg) != relabel->resulttype)
-		return NULL;
-	return (Var *) relabel->arg;
-}
-
+/* The planner makes a RelabelType of the parser's CollateExpr. */
 AttrNumber
 gpusort_plain_column(const List *exprs, AttrNumber column)
 {
-	Var		   *plain = recollated_column(list_nth(exprs, column - 1));
-	AttrNumber	other = 0;
+	const RelabelType *copy = list_nth(exprs, column - 1);
 	ListCell   *lc;
 
-	if (plain == NULL)
+	if (!IsA(copy, RelabelType) || !IsA(copy->arg, Var) ||
+		exprType((Node *) copy->arg) != copy->resulttype)
 		return column;
 	foreach(lc, exprs)
 	{
-		other++;
-		if (equal(lfirst(lc), plain))
-			return other;
+		if (equal(lfirst(lc), copy->arg))
+			return foreach_current_index(lc) + 1;
 	}
 	return column;
 }
 
-/* --- statistics ----------------------------------------------------------- */
+/* --- origins -------------------------------------------------------------- */
 
 /* Returns the plan whose column a Var of this plan names, by its varno.  NULL:
  * none is known. */
@@ -135,29 +112,14 @@ column_of_table(const Plan *plan, AttrNumber column)
 	return IS_SPECIAL_VARNO(var->varno) ? NULL : var;
 }
 
-void
-gpusort_find_statistics(const Plan *plan, AttrNumber column, const List *rtable, double rows,
-						GpuSortKeyFigures *figures)
+GpuSortKeyOrigin
+gpusort_origin_of(const Plan *plan, AttrNumber column, const List *rtable)
 {
 	const Var  *var = column_of_table(plan, column);
-	HeapTuple	row;
 
-	*figures = (GpuSortKeyFigures) {0};
 	if (var == NULL || rt_fetch(var->varno, rtable)->rtekind != RTE_RELATION)
-		return;
-	row = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rt_fetch(var->varno, rtable)->relid),
-						  Int16GetDatum(var->varattno), BoolGetDatum(false));
-	if (HeapTupleIsValid(row))
-	{
-		Form_pg_statistic statistics = (Form_pg_statistic) GETSTRUCT(row);
-
-		/* a negative number is a share of the table's rows */
-		figures->distinct = statistics->stadistinct < 0 ?
-			-statistics->stadistinct * rows : Min(statistics->stadistinct, rows);
-		figures->relation = statistics->starelid;
-		figures->column = statistics->staattnum;
-		ReleaseSysCache(row);
-	}
+		return (GpuSortKeyOrigin) {0};
+	return (GpuSortKeyOrigin) {rt_fetch(var->varno, rtable)->relid, var->varattno};
 }
 
 /* --- copies --------------------------------------------------------------- */
@@ -185,51 +147,42 @@ plans_that_pass_columns_on(Plan *plan)
 	return lappend(plans, plan);
 }
 
-/* Is this column a key of the sort? */
-static bool
-sorts_by(const Plan *plan, AttrNumber column)
+/* Returns how many of the columns stay: all but the copies at their end that
+ * nothing reads, neither a sort nor the query's result. */
+static int
+columns_that_stay(const List *plans, const List *columns)
 {
-	GpuSortPlanInfo info;
-
-	if (!gpusort_plan_is_ours(plan))
-		return false;
-	gpusort_plan_info_read((const CustomScan *) plan, &info);
-	for (int i = 0; i < info.order.n_keys; i++)
-		if (info.order.columns[i] == column)
-			return true;
-	return false;
-}
-
-/* Is the last column a copy that nothing reads? */
-static bool
-last_is_unread_copy(const List *plans)
-{
-	const List *columns = ((const Plan *) llast(plans))->targetlist;
 	const List *result = ((const Plan *) linitial(plans))->targetlist;
-	AttrNumber	last = list_length(columns);
+	int			n = list_length(columns);
+	AttrNumber	last_key = 0;
 	ListCell   *lc;
 
-	if (last != list_length(result) || !llast_node(TargetEntry, result)->resjunk ||
-		gpusort_plain_column(get_tlist_exprs(unconstify(List *, columns), true), last) == last)
-		return false;
+	if (n != list_length(result))
+		return n;
 	foreach(lc, plans)
 	{
-		if (sorts_by(lfirst(lc), last))
-			return false;
+		GpuSortPlanInfo info;
+
+		if (!gpusort_plan_is_ours(lfirst(lc)))
+			continue;
+		gpusort_plan_info_read(lfirst(lc), &info);
+		for (int i = 0; i < info.order.n_keys; i++)
+			last_key = Max(last_key, info.order.columns[i]);
 	}
-	return true;
+	while (n > last_key && list_nth_node(TargetEntry, result, n - 1)->resjunk &&
+		   gpusort_plain_column(columns, n) != n)
+		n--;
+	return n;
 }
 
-/* Makes new lists, since other plans may share the old ones.  The planner
- * assumes the usual width of its type for a copy. */
+/* Makes new lists, since other plans may share the old ones. */
 static void
-drop_last(Plan *plan, int width)
+keep_columns(Plan *plan, int n, int dropped_width)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(GetMemoryChunkContext(plan));
-	int			n = list_length(plan->targetlist) - 1;
 
 	plan->targetlist = list_truncate(list_copy(plan->targetlist), n);
-	plan->plan_width = Max(0, plan->plan_width - width);
+	plan->plan_width = Max(0, plan->plan_width - dropped_width);
 	if (gpusort_plan_is_ours(plan))
 	{
 		CustomScan *scan = (CustomScan *) plan;
@@ -243,22 +196,25 @@ drop_last(Plan *plan, int width)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Copies are dropped one by one, from the end of the target lists on. */
 void
 gpusort_drop_copies(Plan *plan)
 {
 	List	   *plans = plans_that_pass_columns_on(plan);
+	List	   *columns;
+	int			n;
+	int			dropped_width = 0;
 	ListCell   *lc;
 
-	while (plans != NIL && last_is_unread_copy(plans))
+	if (plans == NIL)
+		return;
+	columns = get_tlist_exprs(((Plan *) llast(plans))->targetlist, true);
+	n = columns_that_stay(plans, columns);
+	/* the planner assumes the usual width of its type for a copy */
+	for_each_from(lc, columns, n)
+		dropped_width += get_typavgwidth(exprType(lfirst(lc)), exprTypmod(lfirst(lc)));
+	foreach(lc, plans)
 	{
-		Node	   *copy = (Node *) llast_node(TargetEntry,
-											   ((Plan *) llast(plans))->targetlist)->expr;
-		int			width = get_typavgwidth(exprType(copy), exprTypmod(copy));
-
-		foreach(lc, plans)
-		{
-			drop_last(lfirst(lc), width);
-		}
+		if (n < list_length(columns))
+			keep_columns(lfirst(lc), n, dropped_width);
 	}
 }

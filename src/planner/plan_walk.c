@@ -3,7 +3,8 @@
  *	  Visits every node of a finished plan.
  *
  * In:  a PlannedStmt.
- * Out: calls of the visitor, children before their parents.
+ * Out: calls of the visitor, children before their parents; what the ancestors
+ *	    of the visited plan mean for it.
  *
  * Runs in the backend that plans, or explains.
  */
@@ -12,73 +13,62 @@
 #include "miscadmin.h"
 
 #include "plan/plan_info.h"
-#include "planner/costs.h"
-#include "planner/finished_plan.h"
+#include "planner/planner.h"
 
-static Plan *walk_plan(Plan *plan, double bound, GpuSortWalk *walk);
+/* --- a plan's ancestors --------------------------------------------------- */
 
-static void
-walk_list(List *plans, double bound, GpuSortWalk *walk)
-{
-	ListCell   *lc;
-
-	foreach(lc, plans)
-	{
-		Plan	   *plan = lfirst(lc);
-
-		lfirst(lc) = walk_plan(plan, bound, walk);
-	}
-}
-
-static bool
-is_constant(const Node *node)
-{
-	return node == NULL || IsA(node, Const);
-}
-
-/* Returns the value of a constant LIMIT or OFFSET; 0 for none or NULL. */
+/* Returns the value of a LIMIT or OFFSET that is there and not NULL, else a
+ * value of planner.h. */
 static double
-constant_count(const Node *node)
+value_of(const Node *count)
 {
-	return node == NULL || ((const Const *) node)->constisnull ?
-		0 : DatumGetInt64(((const Const *) node)->constvalue);
+	if (count == NULL)
+		return GPUSORT_NO_BOUND;
+	if (!IsA(count, Const))
+		return GPUSORT_UNKNOWN_BOUND;
+	return ((const Const *) count)->constisnull ? GPUSORT_NO_BOUND :
+		DatumGetInt64(((const Const *) count)->constvalue);
 }
 
 /* Returns the number of rows that a LIMIT and OFFSET let be read. */
 static double
 bound_of_limit(const Limit *limit)
 {
-	const Node *count = limit->limitCount;
+	double		count = value_of(limit->limitCount);
+	double		offset = value_of(limit->limitOffset);
 
-	if (count == NULL || (IsA(count, Const) && ((const Const *) count)->constisnull) ||
-		limit->limitOption == LIMIT_OPTION_WITH_TIES)
+	if (count == GPUSORT_NO_BOUND || limit->limitOption == LIMIT_OPTION_WITH_TIES)
 		return GPUSORT_NO_BOUND;
-	if (!is_constant(count) || !is_constant(limit->limitOffset))
+	if (count == GPUSORT_UNKNOWN_BOUND || offset == GPUSORT_UNKNOWN_BOUND)
 		return GPUSORT_UNKNOWN_BOUND;
-	return constant_count(count) + constant_count(limit->limitOffset);
+	return count + Max(0, offset);
 }
 
-/* Returns the bound of the plan's children if no more than bound of the plan's
- * rows are read.  The rules are those of ExecSetTupleBound, which tells a
- * native Sort its bound. */
-static double
-bound_of_children(const Plan *plan, double bound)
+/* Does a bound of the plan's rows bound its children's too? */
+static bool
+passes_bound_on(const Plan *plan)
 {
-	switch (nodeTag(plan))
+	if (IsA(plan, SubqueryScan))
+		return plan->qual == NIL;
+	return IsA(plan, Append) || IsA(plan, MergeAppend) || IsA(plan, Result) ||
+		IsA(plan, Gather) || IsA(plan, GatherMerge);
+}
+
+/* The rules are those of ExecSetTupleBound, which tells a native Sort its
+ * bound. */
+double
+gpusort_bound_of(const GpuSortWalk *walk)
+{
+	ListCell   *lc;
+
+	foreach(lc, walk->ancestors)
 	{
-		case T_Limit:
-			return bound_of_limit((const Limit *) plan);
-		case T_SubqueryScan:
-			return plan->qual == NIL ? bound : GPUSORT_NO_BOUND;
-		case T_Append:
-		case T_MergeAppend:
-		case T_Result:
-		case T_Gather:
-		case T_GatherMerge:
-			return bound;
-		default:
-			return GPUSORT_NO_BOUND;
+		if (IsA(lfirst(lc), Limit))
+			return bound_of_limit(lfirst(lc));
+		if (!passes_bound_on(lfirst(lc)))
+			break;
 	}
+	return GPUSORT_NO_BOUND;
 }
 
 /* Is it another extension's custom scan? */
@@ -88,51 +78,75 @@ is_foreign(const Plan *plan)
 	return IsA(plan, CustomScan) && !gpusort_plan_is_ours(plan);
 }
 
+bool
+gpusort_is_below_foreign(const GpuSortWalk *walk)
+{
+	ListCell   *lc;
+
+	foreach(lc, walk->ancestors)
+	{
+		/* no custom scan looks for its own nodes below a ModifyTable, which
+		 * reads its rows itself */
+		if (IsA(lfirst(lc), ModifyTable))
+			return false;
+		if (is_foreign(lfirst(lc)))
+			return true;
+	}
+	return false;
+}
+
+/* --- the walk ------------------------------------------------------------- */
+
+static Plan *walk_plan(Plan *plan, GpuSortWalk *walk);
+
+static void
+walk_list(List *plans, GpuSortWalk *walk)
+{
+	ListCell   *lc;
+
+	foreach(lc, plans)
+	{
+		Plan	   *plan = lfirst(lc);
+
+		lfirst(lc) = walk_plan(plan, walk);
+	}
+}
+
 /* Each kind of node that has children beyond the left and the right one is
  * listed here. */
 static Plan *
-walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
+walk_plan(Plan *plan, GpuSortWalk *walk)
 {
-	bool		below_foreign = walk->below_foreign;
 	bool		foreign_before = walk->foreign_below;
-	double		child_bound;
 
 	check_stack_depth();
 	if (plan == NULL)
 		return NULL;
-	child_bound = bound_of_children(plan, bound);
-	/* no custom scan looks for its own nodes below a ModifyTable, which reads
-	 * its rows itself */
-	walk->below_foreign = is_foreign(plan) || (walk->below_foreign && !IsA(plan, ModifyTable));
 	walk->foreign_below = is_foreign(plan);
-	if (walk->track_ancestors)
-		walk->ancestors = lcons(plan, walk->ancestors);
-	plan->lefttree = walk_plan(plan->lefttree, child_bound, walk);
-	plan->righttree = walk_plan(plan->righttree, child_bound, walk);
+	walk->ancestors = lcons(plan, walk->ancestors);
+	plan->lefttree = walk_plan(plan->lefttree, walk);
+	plan->righttree = walk_plan(plan->righttree, walk);
 	switch (nodeTag(plan))
 	{
 		case T_Append:
-			walk_list(((Append *) plan)->appendplans, child_bound, walk);
+			walk_list(((Append *) plan)->appendplans, walk);
 			break;
 		case T_MergeAppend:
-			walk_list(((MergeAppend *) plan)->mergeplans, child_bound, walk);
+			walk_list(((MergeAppend *) plan)->mergeplans, walk);
 			break;
 		case T_SubqueryScan:
-			((SubqueryScan *) plan)->subplan =
-				walk_plan(((SubqueryScan *) plan)->subplan, child_bound, walk);
+			((SubqueryScan *) plan)->subplan = walk_plan(((SubqueryScan *) plan)->subplan, walk);
 			break;
 		case T_CustomScan:
-			walk_list(((CustomScan *) plan)->custom_plans, child_bound, walk);
+			walk_list(((CustomScan *) plan)->custom_plans, walk);
 			break;
 		default:
 			/* all others have only a left and a right child, except bitmaps of
 			 * indexes */
 			break;
 	}
-	if (walk->track_ancestors)
-		walk->ancestors = list_delete_first(walk->ancestors);
-	walk->below_foreign = below_foreign;
-	plan = walk->visit(plan, bound, walk);
+	walk->ancestors = list_delete_first(walk->ancestors);
+	plan = walk->visit(plan, walk);
 	walk->foreign_below |= foreign_before;
 	return plan;
 }
@@ -142,6 +156,6 @@ gpusort_walk_plans(GpuSortWalk *walk)
 {
 	PlannedStmt *statement = walk->statement;
 
-	walk_list(statement->subplans, GPUSORT_NO_BOUND, walk);
-	statement->planTree = walk_plan(statement->planTree, GPUSORT_NO_BOUND, walk);
+	walk_list(statement->subplans, walk);
+	statement->planTree = walk_plan(statement->planTree, walk);
 }

@@ -1,14 +1,213 @@
 /*
  * planner.h
- *	  The hooks of the planner and of the reports on where sorts run.
+ *	  The planner's hooks, and what the files behind them ask of each other:
+ *	  first about finished plans, then about costs, then about paths.
  */
 #ifndef GPUSORT_PLANNER_H
 #define GPUSORT_PLANNER_H
 
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+
+#include "keys/sortkey.h"
+#include "plan/plan_info.h"
+
+/* --- planner.c --- */
+
 extern void gpusort_planner_install_hooks(void);
 
-/* Lets gpusort_why see plans, and adds the option GPUSORT to EXPLAIN on
- * versions that let extensions add options. */
-extern void gpusort_why_install(void);
+/* --- plan_walk.c --- */
+
+/* A walk and its state.  visit gets each plan after its children, and returns
+ * the plan that is to stand there, or the plan itself. */
+typedef struct GpuSortWalk
+{
+	PlannedStmt *statement;
+	bool		nested;			/* the statement was planned while another one was */
+	bool		foreign_below;	/* the visited plan is above a custom scan of another extension */
+	List	   *ancestors;		/* of the visited plan, its parent first, up to its subplan's top */
+	Plan	   *(*visit) (Plan *plan, struct GpuSortWalk *walk);
+} GpuSortWalk;
+
+/* Walks through the statement: its subplans first, and each plan from its
+ * leaves on. */
+extern void gpusort_walk_plans(GpuSortWalk *walk);
+
+/* Returns the number of rows that a LIMIT lets be read of the visited plan, or
+ * one of the values below. */
+extern double gpusort_bound_of(const GpuSortWalk *walk);
+
+/* Is the visited plan below another extension's custom scan that may look at
+ * it? */
+extern bool gpusort_is_below_foreign(const GpuSortWalk *walk);
+
+/* --- convert.c --- */
+
+/* Converts the statement's plans, wherever a Sort is.  nested: it was planned
+ * while another one was. */
+extern void gpusort_convert_plans(PlannedStmt *statement, bool nested);
+
+/* Returns the node for a Sort whose equal rows need only come together.  It is
+ * finished with the statement's plans. */
+extern Plan *gpusort_plan_grouping(const Sort *sort, List *tlist);
+
+/* Can the Sort be a GpuSort, and how?  An Incremental Sort is a Sort too.
+ * False: gpusort_reason_last tells why. */
+extern bool gpusort_examine_sort(const Sort *sort, const GpuSortWalk *walk, GpuSortPlanInfo *info);
+
+/* Must every sort be native now?  If so, gpusort_reason_last tells why. */
+extern bool gpusort_all_stay_native(void);
+
+/* --- plan_columns.c --- */
+
+/* Returns the table's column that a plan's column has the values of, if it has
+ * those of one. */
+extern GpuSortKeyOrigin gpusort_origin_of(const Plan *plan, AttrNumber column, const List *rtable);
+
+/* Returns the column of exprs that has the same values as this one, if this one
+ * only gives them another collation.  The parser makes such a copy for ORDER BY
+ * s COLLATE "C". */
+extern AttrNumber gpusort_plain_column(const List *exprs, AttrNumber column);
+
+/* Returns a list with entries like those of tlist.  Its i-th entry is the i-th
+ * column of varno. */
+extern List *gpusort_tlist_of(const List *tlist, int varno);
+
+/* Drops the copies of columns that nothing reads, if a GpuSort is on top of a
+ * query's plan. */
+extern void gpusort_drop_copies(Plan *plan);
+
+/* --- eligibility.c --- */
+
+/* Returns the type of a key that has the values of expr.  The types of a sort's
+ * keys are a list of these. */
+extern GpuSortKeyType *gpusort_type_of_key(const Node *expr, Oid sort_operator, Oid collation);
+
+/*
+ * Sets info->n_keys, the number of leading keys that have words, and
+ * info->n_words, the number of expected words.  A grouping has one word for all
+ * keys.  False: the device cannot sort by these keys.  The reason is set, but
+ * not for a grouping.
+ */
+extern bool gpusort_set_keys(const List *types, GpuSortPlanInfo *info);
+
+/* Can a job ever have this many feeders? */
+extern bool gpusort_takes_feeders(int feeders);
+
+/* --- costs.c --- */
+
+/* Sets the estimates in *info for a sort of info->rows rows of target.  Call
+ * gpusort_set_keys first. */
+extern void gpusort_estimate(const PathTarget *target, const List *types, GpuSortPlanInfo *info);
+
+/* Values that stand for the number of rows that a LIMIT lets be read. */
+#define GPUSORT_NO_BOUND		(-1.0)	/* there is no LIMIT: all rows */
+#define GPUSORT_UNKNOWN_BOUND	(-2.0)	/* only the execution knows it */
+
+/* Does PostgreSQL's own sort keep only the first bound of these rows, each of
+ * width bytes, in work_mem?  bound is a number. */
+extern bool gpusort_is_top_n_sort(double rows, double bound, int width);
+
+/* Does such a sort of info->rows rows cost less than one by the device, from
+ * the packing on?  A bound that is not known yet counts as small. */
+extern bool gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bound, int width);
+
+/* Returns the cost of a feeder that packs this many of the rows. */
+extern Cost gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows);
+
+/* Does the device, from the packing of the rows to their output, cost no more
+ * than a native sort?  The fixed cost of a job does not count. */
+extern bool gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width);
+
+/* Returns the cost of sorting these rows on the device by further keys, if most
+ * of them tie in the keys before. */
+extern Cost gpusort_cost_of_further_keys(double rows);
+
+/* Returns what the sorts inside an Agg, one for each group, cost more if their
+ * rows arrive in no order. */
+extern Cost gpusort_cost_of_inner_sort(const List *types, double rows, double groups);
+
+/* Sets a GpuSort path's rows and costs, whatever enable_sort says.  before: the
+ * cost until all rows were packed. */
+extern void gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before);
+
+/* --- sort_paths.c --- */
+
+/* A set of rows to sort, and their order. */
+typedef struct GpuSortInput
+{
+	Path	   *child;			/* returns all rows; NULL: no path is known to */
+	/* returns them in parallel, in the same columns; NULL: no path does */
+	Path	   *partial;
+	double		rows;
+	List	   *pathkeys;
+	/* of rows that are equal in all pathkeys, if these need only come together;
+	 * 0: the order matters */
+	double		groups;
+	/* costs that PostgreSQL does not charge its own paths for: the factor by
+	 * which its comparisons exceed cost_sort's estimate, set when paths are
+	 * made; and the sorts inside an Agg whose rows arrive in no order */
+	double		native_factor;
+	Cost		inner_sorts;
+} GpuSortInput;
+
+/* Describes rows of a rel, which child returns, and others in parallel if the
+ * rel has such paths. */
+extern GpuSortInput gpusort_input(RelOptInfo *rel, Path *child, double rows, List *pathkeys);
+
+/* Is a path that sorts these rows on the device worth making? */
+extern bool gpusort_worth_sorting(const GpuSortInput *input);
+
+/*
+ * Returns paths of rel that sort so: serial ones, parallel ones, both or none.
+ * They are in none of rel's lists.  Each returns the child's columns, in the
+ * order of the input's pathkeys; if groups are enough, others have no order.
+ */
+extern List *gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input);
+
+/* --- rival_costs.c --- */
+
+/* Returns a node's input, if an upper step makes such nodes.  NULL: it does
+ * not. */
+extern Path *gpusort_path_below(const Path *path);
+
+/* Adds a cost to a path that reads all of its input before its first row. */
+static inline void
+gpusort_charge(Path *path, Cost cost)
+{
+	path->startup_cost += cost;
+	path->total_cost += cost;
+}
+
+/* Adds our paths, over this input, to the rel's, beside PostgreSQL's at their
+ * real costs. */
+extern void gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths,
+								const GpuSortInput *input);
+
+/* --- aggregate_order.c --- */
+
+/*
+ * Returns the query's group keys, and behind them those of the aggregate whose
+ * sort inside the Agg costs most.  *spared: what such sorts cost less if the
+ * rows arrive so.  NIL: there is no such sort, or another aggregate depends on
+ * the order of its rows.
+ */
+extern List *gpusort_keys_for_aggregates(PlannerInfo *root, double rows, double groups,
+										 Cost *spared);
+
+/* --- upper_paths.c, group_paths.c --- */
+
+/* Each adds paths with GpuSort to the upper rel of its stage, beside
+ * PostgreSQL's own, if they are possible and worth it. */
+extern void gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel,
+									  RelOptInfo *ordered_rel);
+extern void gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel,
+									 RelOptInfo *window_rel);
+extern void gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel,
+									   RelOptInfo *distinct_rel);
+extern void gpusort_add_group_paths(PlannerInfo *root, RelOptInfo *input_rel,
+									RelOptInfo *grouped_rel, const GroupPathExtraData *extra);
 
 #endif							/* GPUSORT_PLANNER_H */

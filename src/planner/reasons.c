@@ -14,7 +14,7 @@
 #include "planner/reasons.h"
 
 /* test/tools/counters compares the names with job/counters.h. */
-const GpuSortPlannedReasonText gpusort_planned_reason_texts[] = {
+const GpuSortReasonText gpusort_planned_reason_texts[] = {
 	[GPUSORT_PLANNED_DISABLED] = {
 		"disabled",
 		"gpusort.enabled is off",
@@ -86,7 +86,7 @@ gpusort_reason_set(GpuSortPlannedReason code, const char *detail,...)
 	return false;
 }
 
-const GpuSortPlannedReasonText *
+const GpuSortReasonText *
 gpusort_reason_last(void)
 {
 	return &gpusort_planned_reason_texts[last_code];
@@ -101,7 +101,7 @@ gpusort_reason_last_detail(void)
 void
 gpusort_reason_count(void)
 {
-	const GpuSortPlannedReasonText *why = gpusort_reason_last();
+	const GpuSortReasonText *why = gpusort_reason_last();
 
 	gpusort_stats_count_planned(last_code);
 	elog(DEBUG1, "gpusort: %s: %s%s%s", why->name, why->text, last_detail[0] != '\0' ? ": " : "",

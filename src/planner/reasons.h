@@ -14,15 +14,15 @@
 
 #include "job/counters.h"
 
-typedef struct GpuSortPlannedReasonText
+typedef struct GpuSortReasonText
 {
 	const char *name;
 	const char *text;
-	const char *remedy;			/* what the user can do */
-} GpuSortPlannedReasonText;
+	const char *remedy;			/* what the user can do; NULL: nothing is needed */
+} GpuSortReasonText;
 
 /* Indexed by the codes. */
-extern const GpuSortPlannedReasonText gpusort_planned_reason_texts[];
+extern const GpuSortReasonText gpusort_planned_reason_texts[];
 
 /* Stores why a sort is native; detail, a format, may be NULL.  Frequent reasons
  * have none, since to print a number may take longer than to plan a small sort.
@@ -32,7 +32,7 @@ extern bool gpusort_reason_set(GpuSortPlannedReason code, const char *detail,...
 
 /* Return the reason that this process stored last, to be read right after it;
  * and the figures or names of that case, or an empty text. */
-extern const GpuSortPlannedReasonText *gpusort_reason_last(void);
+extern const GpuSortReasonText *gpusort_reason_last(void);
 extern const char *gpusort_reason_last_detail(void);
 
 /* Counts a Sort of a finished plan that stays for the last reason, and logs it

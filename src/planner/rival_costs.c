@@ -27,7 +27,7 @@
 #include "optimizer/pathnode.h"
 
 #include "compat.h"
-#include "planner/paths.h"
+#include "planner/planner.h"
 #include "settings.h"
 
 /* Bytes of a hash table's entry beside its columns, and the bytes that caches
@@ -82,24 +82,24 @@ come_from_index(const Path *path)
  * windows do not count, since our paths have them too.
  */
 static Cost
-uncharged_cost(const RelOptInfo *input_rel, const Path *path, const GpuSortUncharged *of)
+uncharged_cost(const RelOptInfo *input_rel, const Path *path, const GpuSortInput *input)
 {
 	const Path *below = gpusort_path_below(path);
 	Cost		uncharged;
 
 	if (below == NULL || path->parent == input_rel)
 		return 0;
-	uncharged = uncharged_cost(input_rel, below, of);
+	uncharged = uncharged_cost(input_rel, below, input);
 	if ((IsA(path, SortPath) || IsA(path, IncrementalSortPath)) &&
 		!(IsA(below, WindowAggPath) && below->parent == path->parent))
-		uncharged += (of->native_factor - 1) * Max(0, path->total_cost - below->total_cost);
+		uncharged += (input->native_factor - 1) * Max(0, path->total_cost - below->total_cost);
 	if (IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_HASHED &&
 		((const AggPath *) path)->numGroups * (below->pathtarget->width + HASH_ENTRY_BYTES) >
 		CACHE_BYTES)
 		uncharged += cpu_operator_cost * COST_BEYOND_CACHE * below->rows;
 	if (IsA(path, AggPath) && ((const AggPath *) path)->aggsplit == AGGSPLIT_SIMPLE &&
 		!come_from_index(below))
-		uncharged += of->inner_sorts;
+		uncharged += input->inner_sorts;
 	return uncharged;
 }
 
@@ -107,7 +107,7 @@ uncharged_cost(const RelOptInfo *input_rel, const Path *path, const GpuSortUncha
  * disabled than they are? */
 static bool
 beats_rivals(const RelOptInfo *input_rel, const RelOptInfo *rel, const Path *path,
-			 const GpuSortUncharged *of)
+			 const GpuSortInput *input)
 {
 	ListCell   *lc;
 
@@ -116,7 +116,7 @@ beats_rivals(const RelOptInfo *input_rel, const RelOptInfo *rel, const Path *pat
 		const Path *rival = lfirst(lc);
 
 		if (compat_disabled_nodes(rival) < compat_disabled_nodes(path) ||
-			rival->total_cost + uncharged_cost(input_rel, rival, of) <= path->total_cost)
+			rival->total_cost + uncharged_cost(input_rel, rival, input) <= path->total_cost)
 			return false;
 	}
 	return true;
@@ -125,7 +125,7 @@ beats_rivals(const RelOptInfo *input_rel, const RelOptInfo *rel, const Path *pat
 /* Adds the rel's paths again at their real costs.  A sort or a hash table reads
  * all of its input before its first row, so that row costs more too. */
 static void
-charge_rivals(const RelOptInfo *input_rel, RelOptInfo *rel, const GpuSortUncharged *of)
+charge_rivals(const RelOptInfo *input_rel, RelOptInfo *rel, const GpuSortInput *input)
 {
 	List	   *rivals = rel->pathlist;
 	ListCell   *lc;
@@ -134,10 +134,8 @@ charge_rivals(const RelOptInfo *input_rel, RelOptInfo *rel, const GpuSortUncharg
 	foreach(lc, rivals)
 	{
 		Path	   *rival = lfirst(lc);
-		Cost		uncharged = uncharged_cost(input_rel, rival, of);
 
-		rival->startup_cost += uncharged;
-		rival->total_cost += uncharged;
+		gpusort_charge(rival, uncharged_cost(input_rel, rival, input));
 		add_path(rel, rival);
 	}
 }
@@ -146,19 +144,19 @@ charge_rivals(const RelOptInfo *input_rel, RelOptInfo *rel, const GpuSortUncharg
  * ones.  For tests, ours have no rivals. */
 void
 gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths,
-					const GpuSortUncharged *of)
+					const GpuSortInput *input)
 {
 	bool		wins = false;
 	ListCell   *lc;
 
 	foreach(lc, paths)
 	{
-		wins = wins || beats_rivals(input_rel, rel, lfirst(lc), of);
+		wins = wins || beats_rivals(input_rel, rel, lfirst(lc), input);
 	}
 	if (gpusort_debug_force && paths != NIL)
 		rel->pathlist = NIL;
 	else if (wins)
-		charge_rivals(input_rel, rel, of);
+		charge_rivals(input_rel, rel, input);
 	foreach(lc, paths)
 	{
 		add_path(rel, lfirst(lc));

@@ -5,8 +5,7 @@
  * In:  paths that return the rows, all of them or in parallel, and the order.
  * Out: PostgreSQL's own Sort at the device's cost, over the child, or over a
  *	    Gather over the partial path.  In the finished plan the Sort becomes a
- *	    GpuSort that the Gather's workers feed (convert_sort.c,
- *	    convert_gather.c).
+ *	    GpuSort that the Gather's workers feed (convert.c).
  *
  * A Sort cannot express that equal rows need only come together.  In that case
  * a CustomPath stands over the Sort, and its plan replaces the Sort.
@@ -24,30 +23,17 @@
 
 #include "compat.h"
 #include "job/job.h"
-#include "job/server_state.h"
 #include "plan/plan_info.h"
-#include "planner/costs.h"
-#include "planner/finished_plan.h"
-#include "planner/paths.h"
+#include "planner/planner.h"
 #include "settings.h"
 
 /* --- groupings ------------------------------------------------------------ */
 
-/* The planner still looks for expressions in the columns.  They refer to the
- * child's columns by number once the plan is finished. */
 static Plan *
 plan_grouping(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
 			  List *custom_plans)
 {
-	const Sort *sort = linitial_node(Sort, custom_plans);
-	GpuSortPlanInfo info = {.grouping = true};
-	CustomScan *scan;
-
-	gpusort_describe_sort(sort, NIL, &info);
-	scan = gpusort_make_node(sort, &info);
-	scan->scan.plan.targetlist = tlist;
-	scan->custom_scan_tlist = copyObject(sort->plan.targetlist);
-	return &scan->scan.plan;
+	return gpusort_plan_grouping(linitial_node(Sort, custom_plans), tlist);
 }
 
 static const CustomPathMethods grouping_methods = {
@@ -89,18 +75,18 @@ sorted_column(PathKey *pathkey, const PathTarget *target, EquivalenceMember **me
 }
 
 /*
- * Sets the types of the keys.  The finished plan's Sort is judged by the types
- * of its columns, although an operator may treat one type as another, such as a
- * regclass as an oid.  False: rows with these columns cannot be sorted so.  A
- * subquery's order may include a column that the subquery does not return.
+ * Returns the types of the keys.  The finished plan's Sort is judged by the
+ * types of its columns, although an operator may treat one type as another,
+ * such as a regclass as an oid.  NIL: rows with these columns cannot be sorted
+ * so.  A subquery's order may include a column that the subquery does not
+ * return.
  */
-static bool
-types_of_pathkeys(const List *pathkeys, const PathTarget *target, GpuSortKeyTypes *types)
+static List *
+types_of_pathkeys(const List *pathkeys, const PathTarget *target)
 {
+	List	   *types = NIL;
 	ListCell   *lc;
 
-	types->n = 0;
-	types->of = palloc(list_length(pathkeys) * sizeof(GpuSortKeyType));
 	foreach(lc, pathkeys)
 	{
 		PathKey    *pathkey = lfirst(lc);
@@ -108,15 +94,16 @@ types_of_pathkeys(const List *pathkeys, const PathTarget *target, GpuSortKeyType
 		Expr	   *column = sorted_column(pathkey, target, &member);
 
 		if (member == NULL)
-			return false;
-		gpusort_set_key_type(&types->of[types->n++],
-							 (Node *) (column != NULL ? column : member->em_expr),
-							 get_opfamily_member(pathkey->pk_opfamily, member->em_datatype,
-												 member->em_datatype,
-												 compat_pathkey_strategy(pathkey)),
-							 pathkey->pk_eclass->ec_collation);
+			return NIL;
+		types = lappend(types,
+						gpusort_type_of_key((Node *) (column != NULL ? column : member->em_expr),
+											get_opfamily_member(pathkey->pk_opfamily,
+																member->em_datatype,
+																member->em_datatype,
+																compat_pathkey_strategy(pathkey)),
+											pathkey->pk_eclass->ec_collation));
 	}
-	return true;
+	return types;
 }
 
 /* Sets how rows of child are sorted, and the cost.  False: the device cannot
@@ -124,16 +111,13 @@ types_of_pathkeys(const List *pathkeys, const PathTarget *target, GpuSortKeyType
 static bool
 describe_sort(GpuSortInput *input, const Path *child, int feeders, GpuSortPlanInfo *info)
 {
-	GpuSortKeyTypes types;
+	List	   *types = types_of_pathkeys(input->pathkeys, child->pathtarget);
 
 	info->rows = input->rows;
 	info->groups = input->groups;
-	info->grouping = input->groups > 0;
-	if (!gpusort_takes_feeders(feeders) ||
-		!types_of_pathkeys(input->pathkeys, child->pathtarget, &types) ||
-		!gpusort_set_keys(&types, info))
+	if (types == NIL || !gpusort_takes_feeders(feeders) || !gpusort_set_keys(types, info))
 		return false;
-	gpusort_estimate(child->pathtarget, &types, info);
+	gpusort_estimate(child->pathtarget, types, info);
 	input->native_factor = Max(input->native_factor, info->key_costs.native_factor);
 	return true;
 }
@@ -153,18 +137,6 @@ make_sort_path(PlannerInfo *root, RelOptInfo *rel, Path *child, const GpuSortInp
 	if (!enable_sort && !gpusort_debug_force)
 		compat_disable_node(&sort->path);
 	return info->grouping ? make_grouping_path(sort) : &sort->path;
-}
-
-static Path *
-make_serial_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
-{
-	GpuSortPlanInfo info = {0};
-	Path	   *child = input->child;
-
-	if (child == NULL || !describe_sort(input, child, 1, &info))
-		return NULL;
-	return make_sort_path(root, rel, child, input, &info,
-						  child->total_cost + gpusort_cost_of_packing(&info, child->rows));
 }
 
 /*
@@ -197,9 +169,9 @@ with_key_columns(PlannerInfo *root, Path *partial, const List *pathkeys)
 /* Workers pack their rows, and hardly any row goes through the Gather's queues
  * of tuples, so the Gather costs its start only. */
 static Path *
-make_parallel_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
+make_parallel_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input, bool grouping)
 {
-	GpuSortPlanInfo info = {.parallel = true};
+	GpuSortPlanInfo info = {.parallel = true,.grouping = grouping};
 	Path	   *partial = input->partial;
 	Path	   *gather;
 	Path	   *sort;
@@ -214,7 +186,7 @@ make_parallel_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
 		parallel_setup_cost;
 	gather->startup_cost = gather->total_cost;
 	sort = make_sort_path(root, rel, gather, input, &info, gather->total_cost);
-	/* marks our path (convert_sort.c), since no other Gather is parallel-safe;
+	/* marks our path (convert.c), since no other Gather is parallel-safe;
 	 * set after the Sort has been made, which is not safe below it */
 	gather->parallel_safe = true;
 	return sort;
@@ -231,26 +203,35 @@ gpusort_input(RelOptInfo *rel, Path *child, double rows, List *pathkeys)
 }
 
 bool
-gpusort_rows_suffice(double rows)
-{
-	return gpusort_enabled && rows >= gpusort_min_rows_of_plans() &&
-		gpusort_server_state()->serves;
-}
-
-bool
 gpusort_worth_sorting(const GpuSortInput *input)
 {
-	return input->pathkeys != NIL &&
-		(input->child == NULL || !pathkeys_contained_in(input->pathkeys, input->child->pathkeys)) &&
-		gpusort_rows_suffice(input->rows);
+	return input->pathkeys != NIL && input->rows >= gpusort_min_rows_of_plans() &&
+		(input->child == NULL || !pathkeys_contained_in(input->pathkeys, input->child->pathkeys));
 }
 
+/* Makes a serial path and a parallel one, as far as they are possible. */
+static List *
+make_paths(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input, bool grouping)
+{
+	GpuSortPlanInfo info = {.grouping = grouping};
+	Path	   *child = input->child;
+	List	   *paths = NIL;
+	Path	   *parallel;
+
+	if (child != NULL && describe_sort(input, child, 1, &info))
+		paths = list_make1(make_sort_path(root, rel, child, input, &info, child->total_cost +
+										  gpusort_cost_of_packing(&info, child->rows)));
+	parallel = make_parallel_path(root, rel, input, grouping);
+	return parallel != NULL ? lappend(paths, parallel) : paths;
+}
+
+/* For a test, rows come in an order only if they cannot come in groups. */
 List *
 gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
 {
-	Path	   *serial = make_serial_path(root, rel, input);
-	Path	   *parallel = make_parallel_path(root, rel, input);
-	List	   *paths = serial != NULL ? list_make1(serial) : NIL;
+	List	   *grouping = input->groups > 0 ? make_paths(root, rel, input, true) : NIL;
 
-	return parallel != NULL ? lappend(paths, parallel) : paths;
+	if (grouping != NIL && gpusort_debug_grouping)
+		return grouping;
+	return list_concat(make_paths(root, rel, input, false), grouping);
 }

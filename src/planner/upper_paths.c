@@ -21,8 +21,7 @@
 #include "utils/selfuncs.h"
 
 #include "compat.h"
-#include "planner/costs.h"
-#include "planner/paths.h"
+#include "planner/planner.h"
 #include "settings.h"
 
 /* --- ORDER BY ------------------------------------------------------------- */
@@ -49,8 +48,6 @@ append_cheapest(PlannerInfo *root, RelOptInfo *rel, const MergeAppendPath *order
 		subpaths = lappend(subpaths, ((Path *) lfirst(lc))->parent->cheapest_total_path);
 	append = compat_append_path(root, rel, subpaths);
 	append->pathtarget = ordered->path.pathtarget;
-	if (equal(append->pathtarget->exprs, rel->reltarget->exprs))
-		return append;
 	return (Path *) create_projection_path(root, rel, append, rel->reltarget);
 }
 
@@ -137,9 +134,6 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 	 */
 	input.groups = gpusort_debug_grouping ? input.rows : 0;
 	paths = gpusort_make_sort_paths(root, ordered_rel, &input);
-	input.groups = 0;
-	if (paths == NIL)
-		paths = gpusort_make_sort_paths(root, ordered_rel, &input);
 	/* the rows of a set operation are final, and it has no target of its own
 	 * here */
 	foreach(lc, paths)
@@ -147,8 +141,7 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 		if (target != NULL && ((Path *) lfirst(lc))->pathtarget != target)
 			lfirst(lc) = apply_projection_to_path(root, ordered_rel, lfirst(lc), target);
 	}
-	gpusort_offer_paths(input_rel, ordered_rel, paths,
-						&(GpuSortUncharged) {.native_factor = input.native_factor});
+	gpusort_offer_paths(input_rel, ordered_rel, paths, &input);
 }
 
 /* --- windows -------------------------------------------------------------- */
@@ -159,16 +152,15 @@ is_sort(const Path *path)
 	return IsA(path, SortPath) || IsA(path, IncrementalSortPath);
 }
 
-/* Returns the number of groups that a stack is for.  They need no order if the
- * stack is one window of whole partitions over a sort for it.  Else returns
- * 0. */
+/* Returns the number of groups whose rows need only come together, if top is
+ * the one window, of whole partitions, over a sort for it.  Else returns 0. */
 static double
-groups_of_stack(PlannerInfo *root, const List *stack, const Path *bottom, double rows)
+groups_of_window(PlannerInfo *root, const Path *top, const Path *bottom, double rows)
 {
-	const WindowClause *clause = ((const WindowAggPath *) linitial(stack))->winclause;
+	const WindowClause *clause = ((const WindowAggPath *) top)->winclause;
 
-	if (list_length(stack) != 1 || clause->orderClause != NIL || clause->partitionClause == NIL ||
-		!is_sort(bottom))
+	if (gpusort_path_below(top) != bottom || clause->orderClause != NIL ||
+		clause->partitionClause == NIL || !is_sort(bottom))
 		return 0;
 	return estimate_num_groups(root,
 							   get_sortgrouplist_exprs(clause->partitionClause,
@@ -176,41 +168,38 @@ groups_of_stack(PlannerInfo *root, const List *stack, const Path *bottom, double
 							   rows, NULL, NULL);
 }
 
-/* Copies the nodes of a stack over another path that replaces the bottom. */
+/* Copies the nodes from this one down over another path, which replaces the
+ * bottom. */
 static Path *
-copy_stack(const List *stack, const Path *bottom, Path *better)
+copy_over(const Path *node, const Path *bottom, Path *better)
 {
-	Cost		startup = better->startup_cost - bottom->startup_cost;
-	Cost		total = better->total_cost - bottom->total_cost;
-	Path	   *below = better;
+	bool		is_window = IsA(node, WindowAggPath);
+	size_t		size = is_window ? sizeof(WindowAggPath) :
+		IsA(node, SortPath) ? sizeof(SortPath) : sizeof(IncrementalSortPath);
+	const Path *old = gpusort_path_below(node);
+	Path	   *below;
+	Path	   *copy;
+	Cost		total;
 
-	for (int i = list_length(stack) - 1; i >= 0; i--)
+	if (node == bottom)
+		return better;
+	below = copy_over(old, bottom, better);
+	copy = memcpy(palloc(size), node, size);
+	total = below->total_cost - old->total_cost;
+	copy->total_cost += total;
+	/* a Sort reads all of its input before its first row */
+	copy->startup_cost += IsA(node, SortPath) ? total : below->startup_cost - old->startup_cost;
+	copy->startup_cost = Min(copy->startup_cost, copy->total_cost);
+	copy->parallel_safe = copy->parallel_safe && below->parallel_safe;
+	compat_add_disabled_nodes(copy, compat_disabled_nodes(below) - compat_disabled_nodes(old));
+	if (is_window)
 	{
-		const Path *node = list_nth(stack, i);
-		bool		is_window = IsA(node, WindowAggPath);
-		size_t		size = is_window ? sizeof(WindowAggPath) :
-			IsA(node, SortPath) ? sizeof(SortPath) : sizeof(IncrementalSortPath);
-		Path	   *copy = memcpy(palloc(size), node, size);
-
-		/* a Sort reads all of its input before its first row, and so do the
-		 * nodes above it */
-		if (IsA(node, SortPath))
-			startup = total;
-		copy->total_cost += total;
-		copy->startup_cost = Min(copy->startup_cost + startup, copy->total_cost);
-		copy->parallel_safe = copy->parallel_safe && better->parallel_safe;
-		compat_add_disabled_nodes(copy,
-								  compat_disabled_nodes(better) - compat_disabled_nodes(bottom));
-		if (is_window)
-		{
-			copy->pathkeys = below->pathkeys;
-			((WindowAggPath *) copy)->subpath = below;
-		}
-		else
-			((SortPath *) copy)->subpath = below;
-		below = copy;
+		copy->pathkeys = below->pathkeys;
+		((WindowAggPath *) copy)->subpath = below;
 	}
-	return below;
+	else
+		((SortPath *) copy)->subpath = below;
+	return copy;
 }
 
 /*
@@ -225,32 +214,26 @@ void
 gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_rel)
 {
 	Path	   *child = input_rel->cheapest_total_path;
-	Path	   *path = linitial(window_rel->pathlist);
-	List	   *stack = NIL;
+	Path	   *top = linitial(window_rel->pathlist);
+	Path	   *bottom = top;
 	List	   *paths;
 	GpuSortInput input;
 	ListCell   *lc;
 
-	while (path->parent == window_rel &&
-		   (IsA(path, WindowAggPath) ||
-			(is_sort(path) && gpusort_path_below(path)->parent == window_rel)))
-	{
-		stack = lappend(stack, path);
-		path = gpusort_path_below(path);
-	}
-	input = gpusort_input(input_rel, child, child->rows, path->pathkeys);
+	while (bottom->parent == window_rel &&
+		   (IsA(bottom, WindowAggPath) ||
+			(is_sort(bottom) && gpusort_path_below(bottom)->parent == window_rel)))
+		bottom = gpusort_path_below(bottom);
+	input = gpusort_input(input_rel, child, child->rows, bottom->pathkeys);
 	/* paths that another extension has made for windows stay */
-	if (stack == NIL || (path->parent == window_rel && !is_sort(path)) ||
+	if (!IsA(top, WindowAggPath) || (bottom->parent == window_rel && !is_sort(bottom)) ||
 		!gpusort_worth_sorting(&input))
 		return;
+	input.groups = groups_of_window(root, top, bottom, input.rows);
 	paths = gpusort_make_sort_paths(root, window_rel, &input);
-	input.groups = groups_of_stack(root, stack, path, input.rows);
-	if (input.groups > 0)
-		paths = list_concat(paths, gpusort_make_sort_paths(root, window_rel, &input));
 	foreach(lc, paths)
 	{
-		lfirst(lc) = copy_stack(stack, path, lfirst(lc));
+		lfirst(lc) = copy_over(top, bottom, lfirst(lc));
 	}
-	gpusort_offer_paths(input_rel, window_rel, paths,
-						&(GpuSortUncharged) {.native_factor = input.native_factor});
+	gpusort_offer_paths(input_rel, window_rel, paths, &input);
 }

@@ -3,8 +3,9 @@
  *	  Statistics of a key's values from ANALYZE, for a sort that encodes its
  *	  keys.
  *
- * In:  the row of pg_statistic that the plan names.
- * Out: some of the values, as byte strings.
+ * In:  the table's column that a key comes from, by the plan.
+ * Out: some of the values, as byte strings; how many values there are; how far
+ *	    the table is in their order.
  *
  * A sort's first rows may be alike although all rows are not, such as those of
  * an ordered table.  The bounds of the histogram lie evenly among all values.
@@ -58,33 +59,49 @@ add_values(HeapTuple statistics, int kind, const GpuSortTextBytes *source,
 /* EXPLAIN shows the number of words, which depends on values of rows that the
  * query may not return. */
 static bool
-may_see(const GpuSortKeyFigures *figures)
+may_see(const GpuSortKeyOrigin *origin)
 {
-	Oid			relation = figures->relation;
+	Oid			relation = origin->relation;
 	Oid			user = GetUserId();
 
 	if (get_rel_relkind(relation) == '\0' ||
 		check_enable_rls(relation, InvalidOid, true) == RLS_ENABLED)
 		return false;
 	return pg_class_aclcheck(relation, user, ACL_SELECT) == ACLCHECK_OK ||
-		pg_attribute_aclcheck(relation, figures->column, user, ACL_SELECT) == ACLCHECK_OK;
+		pg_attribute_aclcheck(relation, origin->column, user, ACL_SELECT) == ACLCHECK_OK;
 }
 
-/* Returns the row of pg_statistic.  NULL: the user may see none. */
+/* Returns the row of pg_statistic.  NULL: there is none; or it is for its
+ * values, and the user may not see them. */
 static HeapTuple
-find_statistics(const GpuSortKeyFigures *figures)
+find_statistics(const GpuSortKeyOrigin *origin, bool for_values)
 {
-	if (!OidIsValid(figures->relation) || !may_see(figures))
+	if (!OidIsValid(origin->relation) || (for_values && !may_see(origin)))
 		return NULL;
-	return SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(figures->relation),
-						   Int16GetDatum(figures->column), BoolGetDatum(false));
+	return SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(origin->relation),
+						   Int16GetDatum(origin->column), BoolGetDatum(false));
+}
+
+/* The planner tells everybody as much, in its estimates of groups. */
+double
+gpusort_expected_distinct(const GpuSortKeyOrigin *origin, double rows)
+{
+	HeapTuple	row = find_statistics(origin, false);
+	double		distinct;
+
+	if (!HeapTupleIsValid(row))
+		return 0;
+	distinct = ((Form_pg_statistic) GETSTRUCT(row))->stadistinct;
+	ReleaseSysCache(row);
+	/* a negative number is a share of the table's rows */
+	return distinct < 0 ? -distinct * rows : Min(distinct, rows);
 }
 
 void
-gpusort_add_statistics(const GpuSortKeyFigures *figures, const GpuSortTextBytes *source,
+gpusort_add_statistics(const GpuSortKeyOrigin *origin, const GpuSortTextBytes *source,
 					   GpuSortKeySamples *samples)
 {
-	HeapTuple	statistics = find_statistics(figures);
+	HeapTuple	statistics = find_statistics(origin, true);
 
 	if (!HeapTupleIsValid(statistics))
 		return;
@@ -95,9 +112,9 @@ gpusort_add_statistics(const GpuSortKeyFigures *figures, const GpuSortTextBytes 
 
 /* Returns 0 if nothing is known. */
 double
-gpusort_correlation(const GpuSortKeyFigures *figures)
+gpusort_correlation(const GpuSortKeyOrigin *origin)
 {
-	HeapTuple	statistics = find_statistics(figures);
+	HeapTuple	statistics = find_statistics(origin, true);
 	AttStatsSlot slot;
 	double		correlation = 0;
 

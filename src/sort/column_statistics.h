@@ -15,12 +15,16 @@
  * sorted then.  Adds none if there are no statistics, or the user may not see
  * the column.  Memory: the current context.
  */
-extern void gpusort_add_statistics(const GpuSortKeyFigures *figures, const GpuSortTextBytes *source,
+extern void gpusort_add_statistics(const GpuSortKeyOrigin *origin, const GpuSortTextBytes *source,
 								   GpuSortKeySamples *samples);
+
+/* Returns how many values a key is expected to have in this many rows.  Returns
+ * 0 if nothing is known. */
+extern double gpusort_expected_distinct(const GpuSortKeyOrigin *origin, double rows);
 
 /* Returns the correlation between the rows' order and that of a key's column: 1
  * or -1 if they agree.  Returns 0 if they do not, if nothing is known, or if
  * the user may not see it. */
-extern double gpusort_correlation(const GpuSortKeyFigures *figures);
+extern double gpusort_correlation(const GpuSortKeyOrigin *origin);
 
 #endif							/* GPUSORT_COLUMN_STATISTICS_H */

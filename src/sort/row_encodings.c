@@ -120,11 +120,13 @@ static void
 sample_column(const GpuSortFirstRows *from, SampledColumn *sampled, int i,
 			  GpuSortKeySamples *samples)
 {
+	const GpuSortKeyOrigin *origin = &from->spec->key_origins[i];
+
 	sample_rows(from, sampled, SAMPLED_ROWS, samples);
 	samples->width = sampled->values > 0 ? (int) (sampled->bytes / sampled->values) : 0;
 	if (sampled->is_text)
-		gpusort_add_statistics(&from->spec->key_figures[i], &sampled->source, samples);
-	samples->distinct = from->spec->key_figures[i].distinct;
+		gpusort_add_statistics(origin, &sampled->source, samples);
+	samples->distinct = gpusort_expected_distinct(origin, from->spec->rows);
 	sort_samples(sampled, samples);
 }
 

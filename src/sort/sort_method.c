@@ -324,7 +324,7 @@ share_in_order(const GpuSortFirstRows *from)
 	if (!gpusort_row_array_is_in_order(from->array, ROWS_TO_SEE_ORDER_IN))
 		return 0;
 	if (from->among_all ||
-		fabs(gpusort_correlation(&from->spec->key_figures[0])) >= CORRELATION_IN_ORDER)
+		fabs(gpusort_correlation(&from->spec->key_origins[0])) >= CORRELATION_IN_ORDER)
 		return 1;
 	return Min(1, rows / from->expected_rows);
 }

@@ -25,7 +25,7 @@ typedef struct GpuSortSpec
 	/* for the device */
 	bool		grouping;		/* equal rows need only come together */
 	int			n_keys;			/* keys that have words, by the plan */
-	const GpuSortKeyFigures *key_figures;	/* of their values */
+	const GpuSortKeyOrigin *key_origins;	/* of these keys */
 	const GpuSortRowFormat *format;
 	GpuSortRowArray *sample;	/* rows that lie evenly among all, in their order; NULL: none are
 								 * known before the first rows come */

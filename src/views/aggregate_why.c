@@ -14,7 +14,7 @@
 #include "keys/key_text.h"
 #include "plan/aggregates.h"
 #include "plan/plan_info.h"
-#include "views/aggregate_why.h"
+#include "views/why.h"
 
 /* Returns an aggregate that forbids another order of the Agg's rows.  NULL:
  * there is none. */
@@ -44,47 +44,42 @@ order_below(const Agg *agg)
 	return info.order;
 }
 
-GpuSortAggregateWhy
+GpuSortReasonText
 gpusort_aggregate_why(const Agg *agg, const Aggref *aggregate, List *ancestors,
 					  const ExplainState *es)
 {
-	GpuSortAggregateWhy why = {.code = "aggregate"};
 	GpuSortOrder order = order_below(agg);
 	const Aggref *ordered = find_ordered_aggregate(agg);
 
 	if (gpusort_aggregate_is_presorted(agg, aggregate, &order))
-	{
-		why.code = "presorted";
-		why.reason =
-			"the rows arrive in order, so that PostgreSQL's sort of them takes one comparison a row";
-	}
-	else if (aggregate->aggkind == AGGKIND_HYPOTHETICAL)
-	{
-		why.reason = "the aggregate adds a row after all others";
-		why.remedy = "none";
-	}
-	else if (agg->groupingSets != NIL)
-	{
-		why.reason = "the Agg sorts the rows of grouping sets itself";
-		why.remedy = "UNION ALL of queries with one GROUP BY each";
-	}
-	else if (ordered != NULL)
-	{
-		why.reason = psprintf("%s depends on the order of its rows",
-							  gpusort_aggregate_text(ordered, &agg->plan, ancestors, es));
-		why.remedy = "a query of its own for that aggregate, or an ORDER BY in it";
-	}
-	else if (order.n_keys > agg->numCols)
-	{
-		why.reason = "the rows arrive in the order of another aggregate";
-		why.remedy = "a query of its own for each order";
-	}
-	else
-	{
-		why.reason =
-			"rows in order are not expected to save time, or the aggregate's keys do not allow it";
-		why.remedy =
-			"none; as a superuser, SET gpusort.debug_force = on shows the other plan";
-	}
-	return why;
+		return (GpuSortReasonText) {
+			"presorted",
+			"the rows arrive in order, so that PostgreSQL's sort of them takes one comparison a row"
+		};
+	if (aggregate->aggkind == AGGKIND_HYPOTHETICAL)
+		return (GpuSortReasonText) {
+			"aggregate", "the aggregate adds a row after all others", "none"
+		};
+	if (agg->groupingSets != NIL)
+		return (GpuSortReasonText) {
+			"aggregate", "the Agg sorts the rows of grouping sets itself",
+			"UNION ALL of queries with one GROUP BY each"
+		};
+	if (ordered != NULL)
+		return (GpuSortReasonText) {
+			"aggregate",
+			psprintf("%s depends on the order of its rows",
+					 gpusort_aggregate_text(ordered, &agg->plan, ancestors, es)),
+			"a query of its own for that aggregate, or an ORDER BY in it"
+		};
+	if (order.n_keys > agg->numCols)
+		return (GpuSortReasonText) {
+			"aggregate", "the rows arrive in the order of another aggregate",
+			"a query of its own for each order"
+		};
+	return (GpuSortReasonText) {
+		"aggregate",
+		"rows in order are not expected to save time, or the aggregate's keys do not allow it",
+		"none; as a superuser, SET gpusort.debug_force = on shows the other plan"
+	};
 }

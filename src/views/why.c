@@ -41,18 +41,17 @@
 #include "job/server_state.h"
 #include "keys/key_text.h"
 #include "plan/aggregates.h"
-#include "planner/finished_plan.h"
 #include "planner/planner.h"
 #include "planner/reasons.h"
 #include "settings.h"
 #include "sql_version.h"
-#include "views/aggregate_why.h"
+#include "views/why.h"
 
 PG_FUNCTION_INFO_V1(gpusort_why);
 
 #define ESTIMATE_MAX 1e18			/* larger estimates are shown as this */
 
-/* The report on a sort is an array of texts: the columns of gpusort_why. */
+/* The columns of gpusort_why. */
 enum
 {
 	NODE,						/* the plan node, as EXPLAIN names it, and who runs it */
@@ -66,23 +65,34 @@ enum
 	N_COLUMNS
 };
 
+typedef struct ReportedSort
+{
+	const Plan *plan;			/* the node */
+	const char *columns[N_COLUMNS];
+} ReportedSort;
+
 typedef struct Report
 {
-	const PlannedStmt *statement;
+	GpuSortWalk walk;			/* over the plan's nodes; first, since the visitor gets it */
 	const ExplainState *es;		/* EXPLAIN's state, from when it has begun to show the plan */
-	List	   *sorts;			/* a report for each sort, in the order of gpusort_walk_plans */
-	List	   *plans;			/* their plan nodes */
+	List	   *sorts;			/* of ReportedSort, in the order of gpusort_walk_plans */
 } Report;
 
 /* --- where a sort runs ---------------------------------------------------- */
 
-/* Does each parallel worker run the visited plan, for its share of the rows? */
+static char *
+estimate_text(double estimate)
+{
+	return psprintf("%.0f", Min(estimate, ESTIMATE_MAX));
+}
+
+/* Does each parallel worker run the plan, for its share of the rows? */
 static bool
-is_in_workers(const GpuSortWalk *walk)
+is_in_workers(const List *ancestors)
 {
 	ListCell   *lc;
 
-	foreach(lc, walk->ancestors)
+	foreach(lc, ancestors)
 	{
 		if (IsA(lfirst(lc), Gather) || IsA(lfirst(lc), GatherMerge))
 			return true;
@@ -90,63 +100,66 @@ is_in_workers(const GpuSortWalk *walk)
 	return false;
 }
 
-/* Adds a report on a sort of the rows that the plan reads from its child. */
+/* Adds a sort of the rows that the plan reads from its child.  Returns its
+ * columns. */
 static const char **
-add_sort(const char *node, const char *keys, const Plan *plan, const GpuSortWalk *walk)
+add_sort(const char *node, const char *keys, const Plan *plan, Report *report)
 {
-	Report	   *report = walk->arg;
 	const Plan *child = outerPlan(plan);
-	const char **sort = palloc0(N_COLUMNS * sizeof(char *));
+	ReportedSort *reported = palloc0(sizeof(ReportedSort));
+	const char **sort = reported->columns;
 
-	sort[NODE] = is_in_workers(walk) ? psprintf("%s in each parallel worker", node) : node;
+	reported->plan = plan;
+	report->sorts = lappend(report->sorts, reported);
+	sort[NODE] = is_in_workers(report->walk.ancestors) ?
+		psprintf("%s in each parallel worker", node) : node;
 	sort[KEYS] = keys;
-	sort[ROWS] = psprintf("%.0f", Min(child->plan_rows, ESTIMATE_MAX));
-	sort[BYTES] = psprintf("%.0f", Min(child->plan_rows * child->plan_width, ESTIMATE_MAX));
-	report->sorts = lappend(report->sorts, sort);
-	report->plans = lappend(report->plans, (void *) plan);
+	sort[ROWS] = estimate_text(child->plan_rows);
+	sort[BYTES] = estimate_text(child->plan_rows * child->plan_width);
 	return sort;
 }
 
-static char *
-keys_text(const GpuSortOrder *order, const Plan *plan, bool ordered, const GpuSortWalk *walk)
+static void
+set_native(const char **sort, GpuSortReasonText why)
 {
-	const Report *report = walk->arg;
-
-	return gpusort_keys_text(order, plan, walk->ancestors, report->es, ordered);
+	sort[RUNS_ON] = "native";
+	sort[CODE] = why.name;
+	sort[REASON] = why.text;
+	sort[REMEDY] = why.remedy;
 }
 
 /* Sets the last reason. */
 static void
-set_native(const char **sort)
+set_last_reason(const char **sort)
 {
-	const GpuSortPlannedReasonText *why = gpusort_reason_last();
 	const char *detail = gpusort_reason_last_detail();
 
-	sort[RUNS_ON] = "native";
-	sort[CODE] = why->name;
-	sort[REASON] = detail[0] == '\0' ? why->text : psprintf("%s (%s)", why->text, detail);
-	sort[REMEDY] = why->remedy;
+	set_native(sort, *gpusort_reason_last());
+	if (detail[0] != '\0')
+		sort[REASON] = psprintf("%s (%s)", sort[REASON], detail);
 }
 
 /* Reports a Sort, or an Incremental Sort, which begins with one. */
 static void
-report_sort(const Sort *sort, double bound, const GpuSortWalk *walk)
+report_sort(const Sort *sort, Report *report)
 {
 	GpuSortOrder order = {
 		sort->numCols, sort->sortColIdx, sort->sortOperators, sort->collations, sort->nullsFirst
 	};
 	GpuSortPlanInfo info = {0};
 
-	if (gpusort_examine_sort(sort, bound, walk, &info))
-		gpusort_reason_set(walk->foreign_below ? GPUSORT_PLANNED_CUSTOM_SCAN :
+	if (gpusort_examine_sort(sort, &report->walk, &info))
+		gpusort_reason_set(report->walk.foreign_below ? GPUSORT_PLANNED_CUSTOM_SCAN :
 						   GPUSORT_PLANNED_CACHED_PLAN, NULL);
-	set_native(add_sort(IsA(sort, IncrementalSort) ? "Incremental Sort" : "Sort",
-						keys_text(&order, &sort->plan, true, walk), &sort->plan, walk));
+	set_last_reason(add_sort(IsA(sort, IncrementalSort) ? "Incremental Sort" : "Sort",
+							 gpusort_keys_text(&order, &sort->plan, report->walk.ancestors,
+											   report->es, true),
+							 &sort->plan, report));
 }
 
 /* A serial GpuSort of few rows that fit work_mem stays in the backend. */
 static void
-report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
+report_gpusort(const CustomScan *scan, Report *report)
 {
 	const Plan *child = outerPlan(scan);
 	double		row_bytes = MAXALIGN(child->plan_width) + MAXALIGN(SizeofHeapTupleHeader);
@@ -156,10 +169,11 @@ report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 
 	gpusort_plan_info_read(scan, &info);
 	sort = add_sort("GpuSort",
-					keys_text(&info.order, &scan->scan.plan, !info.grouping, walk),
-					&scan->scan.plan, walk);
+					gpusort_keys_text(&info.order, &scan->scan.plan, report->walk.ancestors,
+									  report->es, !info.grouping),
+					&scan->scan.plan, report);
 	if (gpusort_all_stay_native())
-		set_native(sort);
+		set_last_reason(sort);
 	else if (child->plan_rows < min_rows && !info.parallel &&
 			 child->plan_rows * row_bytes <= work_mem * 1024.0)
 	{
@@ -180,30 +194,9 @@ report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 
 /* --- sorts inside aggregates ---------------------------------------------- */
 
-/* Sets why the Agg's own sort gets its rows in no order, or that it gets them
- * in order. */
-static void
-explain_inner_sort(const char **sort, const Agg *agg, const Aggref *aggregate,
-				   const GpuSortWalk *walk)
-{
-	const Report *report = walk->arg;
-	GpuSortAggregateWhy why;
-
-	if (gpusort_all_stay_native())
-	{
-		set_native(sort);
-		return;
-	}
-	why = gpusort_aggregate_why(agg, aggregate, walk->ancestors, report->es);
-	sort[RUNS_ON] = "native";
-	sort[CODE] = why.code;
-	sort[REASON] = why.reason;
-	sort[REMEDY] = why.remedy;
-}
-
 /* Reports the sorts inside an Agg. */
 static void
-report_agg(const Agg *agg, const GpuSortWalk *walk)
+report_agg(const Agg *agg, Report *report)
 {
 	static const char *const names[] = {
 		[AGG_PLAIN] = "Aggregate",
@@ -211,34 +204,40 @@ report_agg(const Agg *agg, const GpuSortWalk *walk)
 		[AGG_HASHED] = "HashAggregate",
 		[AGG_MIXED] = "MixedAggregate",
 	};
-	const Report *report = walk->arg;
 	ListCell   *lc;
 
 	foreach(lc, gpusort_aggregates_of(agg))
 	{
 		const Aggref *aggregate = lfirst(lc);
+		const char **sort;
 
 		if (gpusort_order_of_aggregate(aggregate) == NIL)
 			continue;
-		explain_inner_sort(add_sort(names[agg->aggstrategy],
-									gpusort_aggregate_text(aggregate, &agg->plan,
-														   walk->ancestors, report->es),
-									&agg->plan, walk),
-						   agg, aggregate, walk);
+		sort = add_sort(names[agg->aggstrategy],
+						gpusort_aggregate_text(aggregate, &agg->plan, report->walk.ancestors,
+											   report->es),
+						&agg->plan, report);
+		if (gpusort_all_stay_native())
+			set_last_reason(sort);
+		else
+			set_native(sort, gpusort_aggregate_why(agg, aggregate, report->walk.ancestors,
+												   report->es));
 	}
 }
 
 /* --- reports -------------------------------------------------------------- */
 
 static Plan *
-report_plan(Plan *plan, double bound, GpuSortWalk *walk)
+report_plan(Plan *plan, GpuSortWalk *walk)
 {
+	Report	   *report = (Report *) walk;
+
 	if (IsA(plan, Agg))
-		report_agg((Agg *) plan, walk);
+		report_agg((Agg *) plan, report);
 	else if (IsA(plan, Sort) || IsA(plan, IncrementalSort))
-		report_sort((Sort *) plan, bound, walk);
+		report_sort((Sort *) plan, report);
 	else if (IsA(plan, CustomScan) && ((CustomScan *) plan)->methods == &gpusort_scan_methods)
-		report_gpusort((CustomScan *) plan, walk);
+		report_gpusort((CustomScan *) plan, report);
 	return plan;
 }
 
@@ -247,16 +246,10 @@ static Report *
 report_sorts(const ExplainState *es)
 {
 	Report	   *report = palloc0(sizeof(Report));
-	GpuSortWalk walk = {
-		.statement = es->pstmt,
-		.track_ancestors = true,
-		.visit = report_plan,
-		.arg = report,
-	};
 
-	report->statement = es->pstmt;
+	report->walk = (GpuSortWalk) {.statement = es->pstmt,.visit = report_plan};
 	report->es = es;
-	gpusort_walk_plans(&walk);
+	gpusort_walk_plans(&report->walk);
 	return report;
 }
 
@@ -299,7 +292,7 @@ start_plan(QueryDesc *query, int flags)
 	ExplainPrintPlan(es, query);
 	foreach(lc, report_sorts(es)->sorts)
 	{
-		add_row(rows, lfirst(lc));
+		add_row(rows, ((ReportedSort *) lfirst(lc))->columns);
 	}
 }
 
@@ -329,10 +322,8 @@ add_index_builds(IndexStmt *statement, const char *text, EphemeralNamedRelation 
 		const char *row[N_COLUMNS] = {
 			[NODE] = psprintf("Index Build on %s", quote_identifier(why->table)),
 			[KEYS] = why->keys,
-			[ROWS] = why->keys == NULL ? NULL :
-			psprintf("%.0f", Min(why->rows, ESTIMATE_MAX)),
-			[BYTES] = why->keys == NULL ? NULL :
-			psprintf("%.0f", Min(why->bytes, ESTIMATE_MAX)),
+			[ROWS] = why->keys == NULL ? NULL : estimate_text(why->rows),
+			[BYTES] = why->keys == NULL ? NULL : estimate_text(why->bytes),
 			[RUNS_ON] = why->runs_on,
 			[CODE] = why->code,
 			[REASON] = why->reason,
@@ -482,16 +473,19 @@ static const char *const explain_labels[N_COLUMNS] = {
 	NULL, "Keys", "Expected Rows", "Expected Bytes", "Runs On", "Code", "Reason", "Remedy"
 };
 
-/* Shows one report, as lines or as an object.  An Agg may have several, so
- * their lines name the aggregate. */
+/* Shows one sort, as lines or as an object.  An Agg may have several, so their
+ * lines name the aggregate. */
 static void
-show_sort(const char *const *sort, const Plan *plan, ExplainState *es)
+show_sort(const ReportedSort *reported, ExplainState *es)
 {
+	const char *const *sort = reported->columns;
+	bool		is_agg = IsA(reported->plan, Agg);
+
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
 		ExplainPropertyText("GpuSort",
-							psprintf("%s%s%s, because %s", IsA(plan, Agg) ? sort[KEYS] : "",
-									 IsA(plan, Agg) ? ": " : "", sort[RUNS_ON], sort[REASON]),
+							psprintf("%s%s%s, because %s", is_agg ? sort[KEYS] : "",
+									 is_agg ? ": " : "", sort[RUNS_ON], sort[REASON]),
 							es);
 		if (sort[REMEDY] != NULL)
 			ExplainPropertyText("GpuSort Remedy", sort[REMEDY], es);
@@ -515,26 +509,26 @@ show_node(PlanState *state, List *ancestors, const char *relationship, const cha
 		  ExplainState *es)
 {
 	Report	   *report = GetExplainExtensionState(es, explain_id);
-	ListCell   *plan;
-	ListCell   *sort;
-	bool		has_sorts;
+	bool		has_sorts = false;
+	ListCell   *lc;
 
 	if (prev_explain_per_node_hook)
 		prev_explain_per_node_hook(state, ancestors, relationship, name, es);
 	if (report == NULL)
 		return;
-	if (report->statement != es->pstmt)
+	if (report->walk.statement != es->pstmt)
 	{
 		report = report_sorts(es);
 		SetExplainExtensionState(es, explain_id, report);
 	}
-	has_sorts = list_member_ptr(report->plans, state->plan);
-	if (has_sorts)
-		ExplainOpenGroup("GpuSort", "GpuSort", false, es);
-	forboth(plan, report->plans, sort, report->sorts)
+	foreach(lc, report->sorts)
 	{
-		if (lfirst(plan) == state->plan)
-			show_sort(lfirst(sort), state->plan, es);
+		if (((ReportedSort *) lfirst(lc))->plan != state->plan)
+			continue;
+		if (!has_sorts)
+			ExplainOpenGroup("GpuSort", "GpuSort", false, es);
+		has_sorts = true;
+		show_sort(lfirst(lc), es);
 	}
 	if (has_sorts)
 		ExplainCloseGroup("GpuSort", "GpuSort", false, es);

@@ -1,0 +1,454 @@
+/*
+ * convert.c
+ *	  Turns the Sorts of a finished plan into GpuSorts, and lets parallel
+ *	  workers feed these.
+ *
+ * In:  a statement's plan.
+ * Out: the same plan, in which each Sort that suits the device is a GpuSort,
+ *	    with the Sort's columns, order, estimates and number.  A Gather Merge
+ *	    over a GpuSort, and a GpuSort over a Gather, become GpuSort over Gather
+ *	    over GpuSortFeed over the same partial plan.
+ *
+ * GpuSort and GpuSortFeed nodes have the target lists of a sort: column i is
+ * the child's column i.  set_plan_references matches a custom scan's target
+ * list with custom_scan_tlist by equal expressions.  That is wrong for a sort:
+ * two columns that are both random() are equal and differ.  Also, the columns
+ * of a set operation are Vars of no relation, and EXPLAIN can resolve them only
+ * through the child.
+ *
+ * The executor, not this file, decides whether there are enough rows for the
+ * device.  Estimates above joins and groups are often wrong by a factor of a
+ * thousand, and a GpuSort of few rows costs what a Sort does.  So nearly every
+ * Sort is converted.  It stays if the device cannot sort by its keys, or would
+ * be slower even with many rows.  It also stays if a LIMIT lets it keep the top
+ * rows for less, or if even a hundred times the estimated rows would be few.
+ *
+ * Incremental Sorts stay: they return their first rows soon, and were chosen
+ * although our paths competed.
+ *
+ * A Sort below another extension's custom scan stays, if no ModifyTable is
+ * between them.  A custom scan may inspect its children when it is executed.
+ * TimescaleDB's ChunkAppend unwraps Sorts to find the scans of chunks that it
+ * can exclude, and passes the LIMIT's bound to them.  A Sort above such a scan
+ * stays too if its query is planned while another one is.  Citus plans its
+ * subqueries so, and its EXPLAIN ANALYZE crashes, since it takes each custom
+ * scan there for its own.
+ *
+ * Workers feed whatever sort they can, without a comparison of costs.  The
+ * device sorts the same rows either way, and the workers pack them in any case,
+ * or could.  No row goes through a queue of tuples to the leader, nor through a
+ * merge there.
+ *
+ * Nodes are looked for in the returned plan, not noted when they are made.
+ * Other extensions' hooks may plan a query several times and return any of the
+ * plans, or one that they have kept since an earlier query.  So a node may come
+ * here twice, and the second visit changes nothing.  They may hold the old
+ * nodes too, so these stay as they are, and additions to a node live as long as
+ * the node.
+ *
+ * Runs in the backend that plans.
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
+#include "utils/memutils.h"
+
+#include "job/job.h"
+#include "job/server_state.h"
+#include "plan/plan_info.h"
+#include "planner/planner.h"
+#include "planner/reasons.h"
+#include "settings.h"
+
+/* A sort may turn out to have this many rows, whatever is expected. */
+#define MANY_ROWS	100000.0
+
+/* It may also have this many times the expected rows. */
+#define MOST_TIMES_EXPECTED	100.0
+
+/* --- how to sort ---------------------------------------------------------- */
+
+static void
+read_sort_order(const Sort *sort, GpuSortOrder *order)
+{
+	List	   *columns = get_tlist_exprs(outerPlan(sort)->targetlist, true);
+
+	order->n_keys = sort->numCols;
+	order->columns = palloc(sort->numCols * sizeof(AttrNumber));
+	for (int i = 0; i < sort->numCols; i++)
+		order->columns[i] = gpusort_plain_column(columns, sort->sortColIdx[i]);
+	order->operators = sort->sortOperators;
+	order->collations = sort->collations;
+	order->nulls_first = sort->nullsFirst;
+}
+
+/*
+ * Sets how to sort info->rows rows of the child by info->order, and the
+ * estimates.  info->grouping is set already.  False, with a reason set: the
+ * device cannot sort so.
+ */
+static bool
+describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *info)
+{
+	const GpuSortOrder *order = &info->order;
+	List	   *columns = get_tlist_exprs(child->targetlist, true);
+	PathTarget	target = {.type = T_PathTarget,.exprs = columns,.width = child->plan_width};
+	List	   *types = NIL;
+
+	for (int i = 0; i < order->n_keys; i++)
+		types = lappend(types, gpusort_type_of_key(list_nth(columns, order->columns[i] - 1),
+												   order->operators[i], order->collations[i]));
+	if (!gpusort_set_keys(types, info))
+		return false;
+	for (int i = 0; i < info->n_keys; i++)
+		info->key_origins[i] = gpusort_origin_of(child, order->columns[i], rtable);
+	gpusort_estimate(&target, types, info);
+	return true;
+}
+
+static bool
+describe_sort(const Sort *sort, const List *rtable, GpuSortPlanInfo *info)
+{
+	read_sort_order(sort, &info->order);
+	info->rows = outerPlan(sort)->plan_rows;
+	return describe_order(outerPlan(sort), rtable, info);
+}
+
+/* --- is it worth it? ------------------------------------------------------ */
+
+/* Would the device be worth it if many rows came? */
+static bool
+suits_device(const Sort *sort, double bound, GpuSortPlanInfo info)
+{
+	int			width = sort->plan.plan_width;
+
+	info.rows = Max(info.rows, MANY_ROWS);
+	if (gpusort_top_rows_are_cheaper(&info, bound, width))
+		return gpusort_reason_set(GPUSORT_PLANNED_LIMIT, NULL);
+	return gpusort_device_is_cheaper(&info, width) ||
+		gpusort_reason_set(GPUSORT_PLANNED_COST, NULL);
+}
+
+/* Was this Sort's path ours, with a Gather whose workers feed it?  Our path
+ * marks its Gather (make_parallel_path in sort_paths.c): no other Gather is
+ * parallel-safe. */
+static bool
+is_of_our_path(const Sort *sort)
+{
+	const Plan *child = outerPlan(sort);
+
+	return IsA(child, Gather) && child->parallel_safe;
+}
+
+bool
+gpusort_all_stay_native(void)
+{
+	if (!gpusort_enabled)
+		return !gpusort_reason_set(GPUSORT_PLANNED_DISABLED, NULL);
+	if (!gpusort_server_state()->serves)
+		return !gpusort_reason_set(GPUSORT_PLANNED_NO_DEVICE, NULL);
+	return false;
+}
+
+/* The cheap checks come first, since every Sort of every plan passes here. */
+bool
+gpusort_examine_sort(const Sort *sort, const GpuSortWalk *walk, GpuSortPlanInfo *info)
+{
+	double		bound;
+
+	if (gpusort_all_stay_native())
+		return false;
+	if (IsA(sort, IncrementalSort))
+		return gpusort_reason_set(GPUSORT_PLANNED_INCREMENTAL, NULL);
+	if (gpusort_is_below_foreign(walk) || (walk->nested && walk->foreign_below))
+		return gpusort_reason_set(GPUSORT_PLANNED_CUSTOM_SCAN, NULL);
+	if (!gpusort_debug_force &&
+		outerPlan(sort)->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
+		return gpusort_reason_set(GPUSORT_PLANNED_FEW_ROWS, NULL);
+	if (!describe_sort(sort, walk->statement->rtable, info))
+		return false;
+	bound = gpusort_bound_of(walk);
+	return gpusort_debug_force || (bound == GPUSORT_NO_BOUND && is_of_our_path(sort)) ||
+		suits_device(sort, bound, *info);
+}
+
+/* --- the nodes ------------------------------------------------------------ */
+
+/* Copies the Sort's estimates, parameters and number, so that the nodes around
+ * it need no change. */
+static CustomScan *
+make_node(const Sort *sort, const GpuSortPlanInfo *info)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	NodeTag		tag = scan->scan.plan.type;
+
+	scan->scan.plan = sort->plan;
+	scan->scan.plan.type = tag;
+	/* the columns of a Sort are its child's, by number */
+	scan->custom_scan_tlist = sort->plan.targetlist;
+	scan->scan.plan.targetlist = gpusort_tlist_of(sort->plan.targetlist, INDEX_VAR);
+	scan->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
+	scan->custom_private = gpusort_plan_info_write(info);
+	scan->methods = &gpusort_scan_methods;
+	return scan;
+}
+
+/* --- workers that feed it ------------------------------------------------- */
+
+/* Does each entry of a Gather return the partial plan's column of the same
+ * number?  setrefs.c leaves constants as they are, and
+ * resolves a duplicate column to its first occurrence. */
+static bool
+passes_columns_on(const Plan *plan, const Plan *partial)
+{
+	List	   *below = partial->targetlist;
+	ListCell   *lc;
+
+	if (list_length(plan->targetlist) != list_length(below))
+		return false;
+	foreach(lc, plan->targetlist)
+	{
+		const TargetEntry *entry = lfirst(lc);
+		const TargetEntry *same = list_nth_node(TargetEntry, below, entry->resno - 1);
+		Expr	   *expr = entry->expr;
+
+		if (IsA(expr, Var) && ((Var *) expr)->varno == OUTER_VAR)
+		{
+			if (((Var *) expr)->varattno == entry->resno)
+				continue;
+			expr = list_nth_node(TargetEntry, below, ((Var *) expr)->varattno - 1)->expr;
+		}
+		else if (!IsA(expr, Const))
+			return false;
+		if (!equal(expr, same->expr) || contain_volatile_functions((Node *) expr))
+			return false;
+	}
+	return true;
+}
+
+/* Can the workers of the Gather feed its rows to the sort above it?  If so,
+ * sets *info. */
+static bool
+can_be_fed(const CustomScan *sort, const Gather *gather, const GpuSortWalk *walk,
+		   GpuSortPlanInfo *info)
+{
+	const Plan *partial = outerPlan(gather);
+
+	if (gather->single_copy || gpusort_plan_is_ours(partial) || gpusort_is_below_foreign(walk) ||
+		gather->plan.qual != NIL || !passes_columns_on(&gather->plan, partial) ||
+		!gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(gather->num_workers)))
+		return false;
+	gpusort_plan_info_read(sort, info);
+	info->parallel = true;
+	info->rows = gather->plan.plan_rows;
+	/* a Gather hides which columns are copies of others */
+	for (int i = 0; i < info->order.n_keys; i++)
+		info->order.columns[i] = gpusort_plain_column(get_tlist_exprs(partial->targetlist, true),
+													  info->order.columns[i]);
+	return describe_order(partial, walk->statement->rtable, info);
+}
+
+/* Sets the costs of a node that returns all of its rows at once. */
+static void
+set_cost(Plan *plan, Cost cost, double rows)
+{
+	plan->startup_cost = plan->total_cost = cost;
+	plan->plan_rows = rows;
+}
+
+/* A plan's nodes are numbered from 0 on, and workers identify them by number.
+ * A feed's number is its Gather's plus this. */
+#define FEED_NODE_IDS	(INT_MAX / 2)
+
+/* Makes the feed.  Its columns are the Gather's: the partial plan's columns,
+ * with the types that the sort takes them for. */
+static Plan *
+make_feed(Plan *partial, const Gather *gather, const GpuSortPlanInfo *info)
+{
+	CustomScan *feed = makeNode(CustomScan);
+	Plan	   *plan = &feed->scan.plan;
+	NodeTag		tag = plan->type;
+
+	*plan = *partial;
+	plan->type = tag;
+	plan->lefttree = partial;
+	plan->righttree = NULL;
+	plan->initPlan = NIL;
+	plan->qual = NIL;
+	plan->targetlist = gpusort_tlist_of(gather->plan.targetlist, INDEX_VAR);
+	plan->parallel_aware = true;
+	plan->plan_node_id = FEED_NODE_IDS + gather->plan.plan_node_id;
+	plan->extParam = bms_add_member(bms_copy(partial->extParam), gather->rescan_param);
+	plan->allParam = bms_add_member(bms_copy(partial->allParam), gather->rescan_param);
+	set_cost(plan, partial->total_cost, partial->plan_rows);
+	feed->custom_scan_tlist = gpusort_tlist_of(partial->targetlist, OUTER_VAR);
+	feed->custom_private = gpusort_plan_info_write(info);
+	feed->methods = &gpusort_feed_scan_methods;
+	return plan;
+}
+
+/*
+ * Lets the workers of a Gather below the sort feed it.  False: there is none,
+ * or they cannot.
+ *
+ * The Gather costs its start only, since rows pass through it only if the job
+ * does not take them.  The sort keeps the costs that the nodes above it were
+ * planned with.
+ */
+static bool
+feed_through_gather(CustomScan *sort, const GpuSortWalk *walk)
+{
+	Plan	   *plan = &sort->scan.plan;
+	Gather	   *gather = (Gather *) outerPlan(plan);
+	GpuSortPlanInfo info = {0};
+	MemoryContext old_context;
+
+	if (!IsA(gather, Gather) || !can_be_fed(sort, gather, walk, &info))
+		return false;
+	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
+	gather = memcpy(makeNode(Gather), gather, sizeof(Gather));
+	gather->plan.parallel_safe = false;	/* our path has set it as a mark */
+	set_cost(&gather->plan, outerPlan(gather)->total_cost + parallel_setup_cost, info.rows);
+	gather->plan.lefttree = make_feed(outerPlan(gather), gather, &info);
+	plan->lefttree = &gather->plan;
+	plan->targetlist = gpusort_tlist_of(plan->targetlist, INDEX_VAR);
+	plan->plan_rows = info.rows;
+	sort->custom_scan_tlist = gpusort_tlist_of(gather->plan.targetlist, OUTER_VAR);
+	sort->custom_private = gpusort_plan_info_write(&info);
+	MemoryContextSwitchTo(old_context);
+	return true;
+}
+
+/* Returns a copy of the sort above a Gather, which is to the nodes around it
+ * all that the Gather Merge is. */
+static CustomScan *
+swap_nodes(const GatherMerge *merge, const CustomScan *old_sort)
+{
+	CustomScan *sort = memcpy(makeNode(CustomScan), old_sort, sizeof(CustomScan));
+	Gather	   *gather = makeNode(Gather);
+	NodeTag		tag = gather->plan.type;
+
+	gather->plan = merge->plan;
+	gather->plan.type = tag;
+	gather->plan.initPlan = NIL;
+	gather->plan.lefttree = outerPlan(old_sort);
+	gather->num_workers = merge->num_workers;
+	gather->rescan_param = merge->rescan_param;
+	gather->initParam = merge->initParam;
+	tag = sort->scan.plan.type;
+	sort->scan.plan = merge->plan;
+	sort->scan.plan.type = tag;
+	sort->scan.plan.plan_node_id = old_sort->scan.plan.plan_node_id;
+	sort->scan.plan.lefttree = &gather->plan;
+	return sort;
+}
+
+/* An Incremental Sort is a Sort too, since it begins with one. */
+static Plan *
+convert_sort(Sort *sort, const GpuSortWalk *walk)
+{
+	GpuSortPlanInfo info = {0};
+	MemoryContext old_context;
+	CustomScan *result;
+
+	if (!gpusort_examine_sort(sort, walk, &info))
+	{
+		gpusort_reason_count();
+		return &sort->plan;
+	}
+	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
+	result = make_node(sort, &info);
+	MemoryContextSwitchTo(old_context);
+	(void) feed_through_gather(result, walk);
+	return &result->scan.plan;
+}
+
+/* It stays if a LIMIT bounds its rows. */
+static Plan *
+convert_gather_merge(GatherMerge *merge, const GpuSortWalk *walk)
+{
+	const CustomScan *below = (const CustomScan *) outerPlan(merge);
+	MemoryContext old_context;
+	CustomScan *sort;
+
+	if (!IsA(below, CustomScan) || below->methods != &gpusort_scan_methods ||
+		below->scan.plan.initPlan != NIL || gpusort_bound_of(walk) != GPUSORT_NO_BOUND)
+		return &merge->plan;
+	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(merge));
+	sort = swap_nodes(merge, below);
+	MemoryContextSwitchTo(old_context);
+	return feed_through_gather(sort, walk) ? &sort->scan.plan : &merge->plan;
+}
+
+/* --- groupings ------------------------------------------------------------ */
+
+Plan *
+gpusort_plan_grouping(const Sort *sort, List *tlist)
+{
+	GpuSortPlanInfo info = {.grouping = true};
+	CustomScan *scan;
+
+	describe_sort(sort, NIL, &info);
+	scan = make_node(sort, &info);
+	scan->scan.plan.targetlist = tlist;
+	scan->custom_scan_tlist = copyObject(sort->plan.targetlist);
+	return &scan->scan.plan;
+}
+
+/* The node of a path still has the planner's own target lists.  Other plans may
+ * share these, so new ones are made. */
+static void
+finish_grouping(CustomScan *scan, GpuSortWalk *walk)
+{
+	const Var  *first = (const Var *) linitial_node(TargetEntry, scan->custom_scan_tlist)->expr;
+	MemoryContext old_context;
+
+	if (IsA(first, Var) && first->varno == OUTER_VAR)
+		return;
+	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
+	scan->custom_scan_tlist = gpusort_tlist_of(scan->custom_scan_tlist, OUTER_VAR);
+	scan->scan.plan.targetlist = gpusort_tlist_of(scan->scan.plan.targetlist, INDEX_VAR);
+	MemoryContextSwitchTo(old_context);
+	(void) feed_through_gather(scan, walk);
+}
+
+/* --- the statement -------------------------------------------------------- */
+
+/* The visitor: converts a node, and drops unread copies of columns below it. */
+static Plan *
+convert_plan(Plan *plan, GpuSortWalk *walk)
+{
+	switch (nodeTag(plan))
+	{
+		case T_SubqueryScan:
+			gpusort_drop_copies(((SubqueryScan *) plan)->subplan);
+			break;
+		case T_Sort:
+		case T_IncrementalSort:
+			return convert_sort((Sort *) plan, walk);
+		case T_GatherMerge:
+			return convert_gather_merge((GatherMerge *) plan, walk);
+		case T_CustomScan:
+			if (((CustomScan *) plan)->methods == &gpusort_scan_methods)
+				finish_grouping((CustomScan *) plan, walk);
+			break;
+		default:
+			break;
+	}
+	return plan;
+}
+
+void
+gpusort_convert_plans(PlannedStmt *statement, bool nested)
+{
+	GpuSortWalk walk = {.statement = statement,.nested = nested,.visit = convert_plan};
+
+	gpusort_walk_plans(&walk);
+	/* statements other than SELECT read their plan's columns by number */
+	if (statement->commandType == CMD_SELECT)
+		gpusort_drop_copies(statement->planTree);
+}
