@@ -3,10 +3,10 @@
  *	  The order of an index's tuples, for the sort and for the check of what it
  *	  returns.
  *
- * In:  an index's operator classes, collations and options; what ANALYZE has
- *	    found in the table's columns; sorted index tuples.
- * Out: the order of a sort, and its keys that have words; errors for tuples
- *	    that are duplicates, or out of order.
+ * In:  an index's operator classes, collations and options; sorted index
+ *	    tuples.
+ * Out: the order of a sort, its keys that have words, and the columns they come
+ *	    from; errors for tuples that are duplicates, or out of order.
  *
  * The check is by the comparison functions of the operator classes.  An index
  * out of order gives wrong answers as long as it lives, so no tuple gets into

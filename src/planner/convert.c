@@ -42,9 +42,9 @@
  * Nodes are looked for in the returned plan, not noted when they are made.
  * Other extensions' hooks may plan a query several times and return any of the
  * plans, or one that they have kept since an earlier query.  So a node may come
- * here twice, and the second visit changes nothing.  They may hold the old
- * nodes too, so these stay as they are, and additions to a node live as long as
- * the node.
+ * here twice, and the second visit changes nothing.  They may hold the nodes
+ * that were replaced, so these stay as they are, and additions to a node live
+ * as long as the node.
  *
  * Runs in the backend that plans.
  */
@@ -200,8 +200,8 @@ make_node(const Sort *sort, const GpuSortPlanInfo *info)
 /* --- workers that feed it ------------------------------------------------- */
 
 /* Does each entry of a Gather return the partial plan's column of the same
- * number?  setrefs.c leaves constants as they are, and
- * resolves a duplicate column to its first occurrence. */
+ * number?  setrefs.c leaves constants as they are, and resolves a duplicate
+ * column to its first occurrence. */
 static bool
 passes_columns_on(const Plan *plan, const Plan *partial)
 {

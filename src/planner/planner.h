@@ -146,6 +146,7 @@ typedef struct GpuSortInput
 	/* of rows that are equal in all pathkeys, if these need only come together;
 	 * 0: the order matters */
 	double		groups;
+	bool		only_groups;	/* for a test: in an order only if not in groups */
 	/* costs that PostgreSQL does not charge its own paths for: the factor by
 	 * which its comparisons exceed cost_sort's estimate, set when paths are
 	 * made; and the sorts inside an Agg whose rows arrive in no order */
@@ -173,7 +174,7 @@ extern List *gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, GpuSort
  * not. */
 extern Path *gpusort_path_below(const Path *path);
 
-/* Adds a cost to a path that reads all of its input before its first row. */
+/* Adds a cost that a path has before its first row. */
 static inline void
 gpusort_charge(Path *path, Cost cost)
 {

@@ -225,13 +225,12 @@ make_paths(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input, bool groupin
 	return parallel != NULL ? lappend(paths, parallel) : paths;
 }
 
-/* For a test, rows come in an order only if they cannot come in groups. */
 List *
 gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
 {
 	List	   *grouping = input->groups > 0 ? make_paths(root, rel, input, true) : NIL;
 
-	if (grouping != NIL && gpusort_debug_grouping)
+	if (grouping != NIL && input->only_groups)
 		return grouping;
 	return list_concat(make_paths(root, rel, input, false), grouping);
 }

@@ -132,7 +132,8 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 	 * an ORDER BY relies on it, but windows, groups and merge joins rely on the
 	 * order of their own sorts.
 	 */
-	input.groups = gpusort_debug_grouping ? input.rows : 0;
+	input.only_groups = gpusort_debug_grouping;
+	input.groups = input.only_groups ? input.rows : 0;
 	paths = gpusort_make_sort_paths(root, ordered_rel, &input);
 	/* the rows of a set operation are final, and it has no target of its own
 	 * here */
@@ -226,8 +227,8 @@ gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *w
 		bottom = gpusort_path_below(bottom);
 	input = gpusort_input(input_rel, child, child->rows, bottom->pathkeys);
 	/* paths that another extension has made for windows stay */
-	if (!IsA(top, WindowAggPath) || (bottom->parent == window_rel && !is_sort(bottom)) ||
-		!gpusort_worth_sorting(&input))
+	if (top == bottom || !IsA(top, WindowAggPath) ||
+		(bottom->parent == window_rel && !is_sort(bottom)) || !gpusort_worth_sorting(&input))
 		return;
 	input.groups = groups_of_window(root, top, bottom, input.rows);
 	paths = gpusort_make_sort_paths(root, window_rel, &input);

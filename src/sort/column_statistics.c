@@ -3,14 +3,14 @@
  *	  Statistics of a key's values from ANALYZE, for a sort that encodes its
  *	  keys.
  *
- * In:  the table's column that a key comes from, by the plan.
+ * In:  the table's column that a key comes from.
  * Out: some of the values, as byte strings; how many values there are; how far
  *	    the table is in their order.
  *
  * A sort's first rows may be alike although all rows are not, such as those of
  * an ordered table.  The bounds of the histogram lie evenly among all values.
  *
- * Runs in the backend that leads a sort, after its first rows have come.  No
+ * Runs in the backend that leads a sort, and in none of its workers.  No
  * lock is held on the row: a concurrent ANALYZE or DROP TABLE makes words
  * worse, but the order stays right.
  */
@@ -71,8 +71,8 @@ may_see(const GpuSortKeyOrigin *origin)
 		pg_attribute_aclcheck(relation, origin->column, user, ACL_SELECT) == ACLCHECK_OK;
 }
 
-/* Returns the row of pg_statistic.  NULL: there is none; or it is for its
- * values, and the user may not see them. */
+/* Returns the row of pg_statistic, or NULL if there is none.  for_values: the
+ * caller reads values, so NULL if the user may not see them. */
 static HeapTuple
 find_statistics(const GpuSortKeyOrigin *origin, bool for_values)
 {
