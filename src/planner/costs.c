@@ -171,7 +171,9 @@ cost_grouping(const List *types, GpuSortPlanInfo *info)
 
 	info->key_costs.words = 0;
 	foreach(lc, types)
+	{
 		info->key_costs.words += cost_of_hash(lfirst(lc));
+	}
 	info->key_costs.native_factor = costs_of_type(linitial(types)).comparison;
 	info->key_costs.returned = COST_GROUPED_ROW * Max(0, 1 - info->groups / Max(1, info->rows));
 }

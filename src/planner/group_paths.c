@@ -185,7 +185,7 @@ offer_plain_aggregates(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel
 	GpuSortInput input = gpusort_input(input_rel, child, child->rows, NIL);
 
 	node->groups = 1;
-	if (!has_order(child))
+	if (gpusort_rows_suffice(input.rows) && !has_order(child))
 		gpusort_offer_paths(input_rel, rel, make_presorted_paths(root, rel, node, &input), &input);
 }
 

@@ -49,8 +49,7 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 {
 	if (prev_create_upper_paths_hook)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
-	if (planner_depth == 0 || gpusort_all_stay_native() ||
-		(planner_depth > 1 && reads_foreign_scan(root)))
+	if (planner_depth == 0 || (planner_depth > 1 && reads_foreign_scan(root)))
 		return;
 	/* some other stages have no input_rel */
 	switch (stage)

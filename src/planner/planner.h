@@ -158,6 +158,10 @@ typedef struct GpuSortInput
  * rel has such paths. */
 extern GpuSortInput gpusort_input(RelOptInfo *rel, Path *child, double rows, List *pathkeys);
 
+/* Are these rows enough for the device, and does one serve?  The latter is
+ * asked last: a session's first look takes a lock. */
+extern bool gpusort_rows_suffice(double rows);
+
 /* Is a path that sorts these rows on the device worth making? */
 extern bool gpusort_worth_sorting(const GpuSortInput *input);
 

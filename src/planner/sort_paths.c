@@ -23,6 +23,7 @@
 
 #include "compat.h"
 #include "job/job.h"
+#include "job/server_state.h"
 #include "plan/plan_info.h"
 #include "planner/planner.h"
 #include "settings.h"
@@ -203,10 +204,18 @@ gpusort_input(RelOptInfo *rel, Path *child, double rows, List *pathkeys)
 }
 
 bool
+gpusort_rows_suffice(double rows)
+{
+	return gpusort_enabled && rows >= gpusort_min_rows_of_plans() &&
+		gpusort_server_state()->serves;
+}
+
+bool
 gpusort_worth_sorting(const GpuSortInput *input)
 {
-	return input->pathkeys != NIL && input->rows >= gpusort_min_rows_of_plans() &&
-		(input->child == NULL || !pathkeys_contained_in(input->pathkeys, input->child->pathkeys));
+	return input->pathkeys != NIL &&
+		(input->child == NULL || !pathkeys_contained_in(input->pathkeys, input->child->pathkeys)) &&
+		gpusort_rows_suffice(input->rows);
 }
 
 /* Makes a serial path and a parallel one, as far as they are possible. */
