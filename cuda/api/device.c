@@ -1,7 +1,7 @@
 /*
  * device.c
- *	  The device of gsort.h: opening and shutting, events, information, recorded
- *	  failures, and sorts of pairs, which belong to no job.
+ *	  The device of gsort.h: opening and shutting, events, information, and
+ *	  recorded failures.
  *
  * In:  the calls of gsort.h, from the one thread that owns the device.
  * Out: calls of the implementation that the device was opened with.

@@ -15,7 +15,6 @@
 
 #include "rows/block_cut.h"
 
-
 /* The block begins of one part, and the sums that later parts need. */
 typedef struct part_result
 {

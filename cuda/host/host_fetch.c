@@ -13,7 +13,7 @@
 #include "rows/tie_bits.h"
 
 /* Distance of prefetches in rows, and the bytes prefetched of each row. */
-#define COPIES_AHEAD			16
+#define COPIES_AHEAD		16
 #define ROW_BYTES_AHEAD		256
 #define CACHE_LINE_UNITS	8
 #define SHORT_ROW_UNITS		32

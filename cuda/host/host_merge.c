@@ -9,7 +9,7 @@
  * so that the merge needs no memory beyond its output.  The order is then
  * divided into parts.  Each part finds its begin and its end in every run by a
  * multiway selection.  It takes blocks of a few thousand rows, which are the
- * next ones of all runs, and sorts each by the bucket sort of host_radix.c,
+ * next ones of all runs, and sorts each by the bucket sort of radix_bucket.c,
  * which is stable and stays in the cache.
  *
  * Every step is a loop over parts of the rows, shared by the idle threads.

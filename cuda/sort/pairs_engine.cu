@@ -3,7 +3,7 @@
  *	  Chooses the engine that sorts pairs on the current CUDA device, and sizes
  *	  its scratch.
  *
- * In:  a gsort_pairs whose shape cuda/api has checked; the keys are not read.
+ * In:  a gsort_pairs; the keys are not read.
  * Out: the engine, bytes.
  */
 #include "sort/pairs_engine.h"

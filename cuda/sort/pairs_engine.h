@@ -2,8 +2,8 @@
  * pairs_engine.h
  *	  The engines that sort (key, row) pairs on CUDA, and the choice among them.
  *
- * In:  a gsort_pairs (its fields are defined in gsort.h) whose shape cuda/api
- *	    has checked, scratch of the caller.
+ * In:  a gsort_pairs (its fields are defined in pairs_choice.h), scratch of the
+ *	    caller.
  * Out: the sorted rows and, if requested, keys.
  *
  * The functions run on one host thread and use the current CUDA device, and do

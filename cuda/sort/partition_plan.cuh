@@ -128,8 +128,7 @@ typedef struct bucket_splitters
 {
 	uint64_t	lowest_key[BUCKETS_MAX];
 	uint32_t	lowest_row[BUCKETS_MAX];
-	/* Low bits that the bucket's keys lose in narrow words; at least
-	 * bits_to_lose. */
+	/* Low bits that the bucket's keys lose in narrow words, by bits_to_lose */
 	uint32_t	shift[BUCKETS_MAX];
 	/* Indexed by sample_map: first possible bucket of a key, and the last <<
 	 * 8. */

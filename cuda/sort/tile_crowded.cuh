@@ -22,6 +22,7 @@
 #ifndef GSORT_TILE_CROWDED_CUH
 #define GSORT_TILE_CROWDED_CUH
 
+#include "gsort.h"
 #include "sort/tile_sort.cuh"
 
 template<typename Row, bool Wide>
@@ -213,11 +214,14 @@ struct crowded_segment
 	}
 
 	/* Makes the word of an item whose bin has equal words from the low bits of
-	 * its key, which are all that its bin's keys differ in, and its row. */
+	 * its key, which are all that its bin's keys differ in, and its row.  Keys
+	 * lose row_bits + 1 bits at most. */
 	__device__ __forceinline__ void take_low_bits(int i)
 	{
 		uint32_t	row = view.order.row(items[i].x);
 
+		static_assert((uint64_t) GSORT_RUN_ROWS_MAX < UINT64_C(1) << 31,
+					  "the lost bits fit beside those of the row");
 		items[i].x.first = view.order.keys[row] << view.order.row_bits | row;
 		tile.put(items[i].at, items[i].x);
 		whole |= 1u << i;

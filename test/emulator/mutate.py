@@ -92,7 +92,7 @@ def main():
     for name in names:
         for number, line in enumerate(open(os.path.join(CUDA, 'sort', name)).read().split('\n')):
             mutant = without_barrier(line)
-            if mutant is None or 'tile_sort_keys' in line:
+            if mutant is None:
                 continue
             with tempfile.TemporaryDirectory() as work:
                 result = judge(work, name, number, mutant)

@@ -3,9 +3,9 @@
  *	  Keys of several sort words, whose first word leaves no row tied, a few,
  *	  half, or all.
  *
- * The devices sort by the first word and its ties by the other words, or all
- * rows by all words.  The order and the tie bits must match the columns in both
- * cases.
+ * The devices sort by the first word and its ties by the other words; CUDA also
+ * sorts all rows by all words.  The order and the tie bits must match the
+ * columns in both cases.
  */
 #include "rig.h"
 
