@@ -137,29 +137,24 @@ struct cub_radix_sort
 
 /* --- either --------------------------------------------------------------- */
 
-/* With NULL, only counts.  Otherwise CUB gets the rest of the scratch and
- * checks its size; to ask CUB first would cost a twentieth of the sort of
- * 100,000 pairs. */
+/* With NULL, only counts. */
 template<typename Sort, typename Key>
 static cub_scratch<Key>
-lay_out_cub(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes)
+lay_out_cub(const gsort_pairs *pairs, void *d_scratch)
 {
 	scratch_cursor cursor = {(uintptr_t) d_scratch};
 	cub_scratch<Key> scratch = {};
-	size_t		before;
+	char	   *of_cub;
 
+	/* an error leaves 0 bytes; the sort fails too and reports it */
+	(void) Sort::run(pairs, &scratch, NULL);
 	scratch.keys = (Key *) pairs->d_keys_out;
 	if (scratch.keys == NULL)
 		take(&cursor, &scratch.keys, pairs->n);
 	take(&cursor, &scratch.rows, Sort::SECOND_ROWS ? pairs->n : 0);
-	before = cursor.at - (uintptr_t) d_scratch;
-	scratch.cub_bytes = scratch_bytes > before ? scratch_bytes - before : 0;
-	/* an error leaves 0 bytes; the sort fails too and reports it */
-	if (d_scratch == NULL)
-		(void) Sort::run(pairs, &scratch, NULL);
-	scratch.of_cub = (void *) cursor.at;
-	/* one byte at least tells the whole scratch from too little */
-	scratch.bytes = before + (scratch.cub_bytes > 0 ? scratch.cub_bytes : 1);
+	take(&cursor, &of_cub, scratch.cub_bytes);
+	scratch.of_cub = of_cub;
+	scratch.bytes = cursor.at - (uintptr_t) d_scratch;
 	return scratch;
 }
 
@@ -167,18 +162,17 @@ template<typename Sort>
 static size_t
 scratch_bytes_of(const gsort_pairs *pairs)
 {
-	return pairs->key_bits == 64 ? lay_out_cub<Sort, uint64_t>(pairs, NULL, 0).bytes :
-		lay_out_cub<Sort, uint32_t>(pairs, NULL, 0).bytes;
+	return pairs->key_bits == 64 ? lay_out_cub<Sort, uint64_t>(pairs, NULL).bytes :
+		lay_out_cub<Sort, uint32_t>(pairs, NULL).bytes;
 }
 
 template<typename Sort, typename Key>
 static cudaError_t
 sort_keys(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
 {
-	cub_scratch<Key> scratch = lay_out_cub<Sort, Key>(pairs, d_scratch, scratch_bytes);
+	cub_scratch<Key> scratch = lay_out_cub<Sort, Key>(pairs, d_scratch);
 
-	/* CUB checks all sizes but 0 */
-	if (scratch.cub_bytes == 0 || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
+	if (scratch_bytes < scratch.bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
 		return cudaErrorInvalidValue;
 	return pairs->n == 0 ? cudaSuccess : Sort::run(pairs, &scratch, stream);
 }
