@@ -66,6 +66,10 @@ sub grouped
 
 grouped('an integer', ['n']);
 isnt(digest($node, 'select n from g order by n', 'set gpusort.debug_grouping = on;'), digest($node, 'select n from g order by n'), 'and they are not in order');
+my $groups = 'set enable_hashagg = off; explain (costs off) select n, count(*) from g group by n';
+my $plan_of_groups = $node->safe_psql('postgres', $groups);
+like($plan_of_groups, qr/GpuSort/, 'GROUP BY sorts through the device');
+is($node->safe_psql('postgres', "set gpusort.debug_grouping = on; $groups"), $plan_of_groups, 'and the setting is about ORDER BY alone');
 grouped('a text', ['t']);
 grouped('eight texts', [ map { "(id % @{[ $_ + 1 ]})::text || 'x'" } 1 .. 8 ]);
 grouped('twelve keys', [ 'n % 5', map { "nullif((id % @{[ $_ % 4 + 1 ]})::text, '1')" } 2 .. 12 ]);
