@@ -21,26 +21,11 @@ static create_upper_paths_hook_type prev_create_upper_paths_hook = NULL;
 static planner_hook_type prev_planner_hook = NULL;
 
 /* Calls of gpusort_planner in progress.  A caller of standard_planner outside
- * of them is offered no path, since nobody would finish the plan. */
+ * of them is offered no path, since nobody would finish the plan.  Neither is a
+ * query that is planned while another one is (convert.c). */
 static int	planner_depth = 0;
 
 /* --- paths ---------------------------------------------------------------- */
-
-/* Does a query read from another extension's custom scan?  convert.c says why
- * that matters. */
-static bool
-reads_foreign_scan(const PlannerInfo *root)
-{
-	for (int i = 1; i < root->simple_rel_array_size; i++)
-	{
-		const RelOptInfo *rel = root->simple_rel_array[i];
-
-		if (rel != NULL && rel->cheapest_total_path != NULL &&
-			IsA(rel->cheapest_total_path, CustomPath))
-			return true;
-	}
-	return false;
-}
 
 /* Adds our paths at the stages that sort, after other extensions' hooks. */
 static void
@@ -49,7 +34,7 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 {
 	if (prev_create_upper_paths_hook)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
-	if (planner_depth == 0 || (planner_depth > 1 && reads_foreign_scan(root)))
+	if (planner_depth != 1)
 		return;
 	/* some other stages have no input_rel */
 	switch (stage)
