@@ -127,7 +127,7 @@ suits_device(const Sort *sort, double bound, GpuSortPlanInfo info)
 	int			width = sort->plan.plan_width;
 
 	info.rows = Max(info.rows, MANY_ROWS);
-	if (gpusort_top_rows_are_cheaper(&info, bound, width))
+	if (gpusort_top_rows_are_cheaper(info.rows, bound, width))
 		return gpusort_reason_set(GPUSORT_PLANNED_LIMIT, NULL);
 	return gpusort_device_is_cheaper(&info, width) ||
 		gpusort_reason_set(GPUSORT_PLANNED_COST, NULL);
@@ -158,8 +158,6 @@ gpusort_all_stay_native(void)
 bool
 gpusort_examine_sort(const Sort *sort, const GpuSortWalk *walk, GpuSortPlanInfo *info)
 {
-	double		bound;
-
 	if (gpusort_all_stay_native())
 		return false;
 	if (IsA(sort, IncrementalSort))
@@ -171,9 +169,8 @@ gpusort_examine_sort(const Sort *sort, const GpuSortWalk *walk, GpuSortPlanInfo 
 		return gpusort_reason_set(GPUSORT_PLANNED_FEW_ROWS, NULL);
 	if (!describe_sort(sort, walk->statement->rtable, info))
 		return false;
-	bound = gpusort_bound_of(walk);
-	return gpusort_debug_force || (bound == GPUSORT_NO_BOUND && is_of_our_path(sort)) ||
-		suits_device(sort, bound, *info);
+	return gpusort_debug_force || is_of_our_path(sort) ||
+		suits_device(sort, gpusort_bound_of(walk), *info);
 }
 
 /* --- the nodes ------------------------------------------------------------ */
@@ -367,7 +364,6 @@ convert_sort(Sort *sort, const GpuSortWalk *walk)
 	return &result->scan.plan;
 }
 
-/* It stays if a LIMIT bounds its rows. */
 static Plan *
 convert_gather_merge(GatherMerge *merge, const GpuSortWalk *walk)
 {
@@ -376,7 +372,7 @@ convert_gather_merge(GatherMerge *merge, const GpuSortWalk *walk)
 	CustomScan *sort;
 
 	if (!IsA(below, CustomScan) || below->methods != &gpusort_scan_methods ||
-		below->scan.plan.initPlan != NIL || gpusort_bound_of(walk) != GPUSORT_NO_BOUND)
+		below->scan.plan.initPlan != NIL)
 		return &merge->plan;
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(merge));
 	sort = swap_nodes(merge, below);

@@ -11,37 +11,31 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "utils/float.h"
 
 #include "plan/plan_info.h"
 #include "planner/planner.h"
 
 /* --- a plan's ancestors --------------------------------------------------- */
 
-/* Returns the value of a LIMIT or OFFSET that is there and not NULL, else a
- * value of planner.h. */
+/* Returns the value of a LIMIT or OFFSET.  One that only the execution knows
+ * counts as 0. */
 static double
-value_of(const Node *count)
+value_of(const Node *count, double if_absent)
 {
-	if (count == NULL)
-		return GPUSORT_NO_BOUND;
-	if (!IsA(count, Const))
-		return GPUSORT_UNKNOWN_BOUND;
-	return ((const Const *) count)->constisnull ? GPUSORT_NO_BOUND :
-		DatumGetInt64(((const Const *) count)->constvalue);
+	if (count == NULL || (IsA(count, Const) && ((const Const *) count)->constisnull))
+		return if_absent;
+	return IsA(count, Const) ? DatumGetInt64(((const Const *) count)->constvalue) : 0;
 }
 
 /* Returns the number of rows that a LIMIT and OFFSET let be read. */
 static double
 bound_of_limit(const Limit *limit)
 {
-	double		count = value_of(limit->limitCount);
-	double		offset = value_of(limit->limitOffset);
-
-	if (count == GPUSORT_NO_BOUND || limit->limitOption == LIMIT_OPTION_WITH_TIES)
-		return GPUSORT_NO_BOUND;
-	if (count == GPUSORT_UNKNOWN_BOUND || offset == GPUSORT_UNKNOWN_BOUND)
-		return GPUSORT_UNKNOWN_BOUND;
-	return count + Max(0, offset);
+	if (limit->limitOption == LIMIT_OPTION_WITH_TIES)
+		return get_float8_infinity();
+	return value_of(limit->limitCount, get_float8_infinity()) +
+		Max(0, value_of(limit->limitOffset, 0));
 }
 
 /* Does a bound of the plan's rows bound its children's too? */
@@ -68,7 +62,7 @@ gpusort_bound_of(const GpuSortWalk *walk)
 		if (!passes_bound_on(lfirst(lc)))
 			break;
 	}
-	return GPUSORT_NO_BOUND;
+	return get_float8_infinity();
 }
 
 /* Is it another extension's custom scan? */

@@ -35,8 +35,8 @@ typedef struct GpuSortWalk
  * leaves on. */
 extern void gpusort_walk_plans(GpuSortWalk *walk);
 
-/* Returns the number of rows that a LIMIT lets be read of the visited plan, or
- * one of the values below. */
+/* Returns the number of rows that a LIMIT lets be read of the visited plan,
+ * infinity if there is none. */
 extern double gpusort_bound_of(const GpuSortWalk *walk);
 
 /* Is the visited plan below another extension's custom scan that may look at
@@ -102,17 +102,9 @@ extern bool gpusort_takes_feeders(int feeders);
  * gpusort_set_keys first. */
 extern void gpusort_estimate(const PathTarget *target, const List *types, GpuSortPlanInfo *info);
 
-/* Values that stand for the number of rows that a LIMIT lets be read. */
-#define GPUSORT_NO_BOUND		(-1.0)	/* there is no LIMIT: all rows */
-#define GPUSORT_UNKNOWN_BOUND	(-2.0)	/* only the execution knows it */
-
-/* Does PostgreSQL's own sort keep only the first bound of these rows, each of
- * width bytes, in work_mem?  bound is a number. */
-extern bool gpusort_is_top_n_sort(double rows, double bound, int width);
-
-/* Does such a sort of info->rows rows cost less than one by the device, from
- * the packing on?  A bound that is not known yet counts as small. */
-extern bool gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bound, int width);
+/* Does a native Sort, which keeps the first bound of these rows in work_mem,
+ * cost less than a sort by the device?  A row has width bytes. */
+extern bool gpusort_top_rows_are_cheaper(double rows, double bound, int width);
 
 /* Returns the cost of a feeder that packs this many of the rows. */
 extern Cost gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows);

@@ -7,8 +7,8 @@
  *	    that gives its rows.
  * Out: a sort by the device beside PostgreSQL's, for add_path to judge.
  *
- * A sort has no paths here if a LIMIT lets a native Sort keep the top rows
- * only.  The finished plan shows that more reliably.
+ * A sort has no paths here below a LIMIT.  The finished plan tells whether a
+ * native Sort keeps the top rows only, and for how much.
  *
  * Runs in the backend that plans, in the planner's memory context.
  */
@@ -88,24 +88,17 @@ find_unordered_child(PlannerInfo *root, RelOptInfo *input_rel, const RelOptInfo 
 	return scan->total_cost < cheapest->total_cost ? scan : NULL;
 }
 
-/* Might a LIMIT, of this query or of one around it, let a Sort keep the top
- * rows only? */
+/* Does a LIMIT of this query, or of one around it, bound the rows that are
+ * read? */
 static bool
-may_be_top_n_sort(const PlannerInfo *root, double rows, int width)
+has_limit(const PlannerInfo *root)
 {
-	for (const PlannerInfo *parent = root->parent_root; parent != NULL;
-		 parent = parent->parent_root)
+	for (; root != NULL; root = root->parent_root)
 	{
-		if (parent->parse->limitCount != NULL)
+		if (root->parse->limitCount != NULL)
 			return true;
 	}
-	/* if only the execution knows the bound, the finished plan's Sort
-	 * decides */
-	if (root->parse->limitOffset != NULL && !IsA(root->parse->limitOffset, Const))
-		return true;
-	return root->parse->limitCount != NULL &&
-		(root->limit_tuples <= 0 || !IsA(root->parse->limitCount, Const) ||
-		 gpusort_is_top_n_sort(rows, root->limit_tuples, width));
+	return false;
 }
 
 /* The paths are offered over the rows in no order, as PostgreSQL's Sort is. */
@@ -122,8 +115,7 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 	List	   *paths;
 	ListCell   *lc;
 
-	if (!gpusort_worth_sorting(&input) ||
-		(!gpusort_debug_force && may_be_top_n_sort(root, rows, any->pathtarget->width)))
+	if (!gpusort_worth_sorting(&input) || (!gpusort_debug_force && has_limit(root)))
 		return;
 
 	/*
