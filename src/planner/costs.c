@@ -89,37 +89,27 @@ cost_of_sorting_row(const GpuSortServerState *device)
 typedef struct TypeCosts
 {
 	double		comparison;		/* times what cost_sort charges */
-	double		words;			/* of a value, beside the cost of each of its bytes */
-	double		words_byte;
+	double		words;			/* of a value; a text has some 32 bytes */
+	double		hash;			/* of a value, in a grouping */
 	double		check;			/* of a returned row against the row before it */
 	/* a comparison inside an Agg, times what cost_sort charges; of values by
 	 * reference, which have abbreviated keys */
 	double		inner;
 } TypeCosts;
 
-static const TypeCosts costs_of_plain = {.comparison = 1,.inner = 0.5};
-static const TypeCosts costs_of_bytes = {.comparison = 1.3,.words = 1,.inner = 0.5};
-static const TypeCosts costs_of_numeric = {.comparison = 2,.words = 2,.inner = 0.5};
-static const TypeCosts costs_of_icu = {
-	.comparison = 2.5,.words = 8,.words_byte = 0.7,.inner = 2.5
-};
+static const TypeCosts costs_of_plain = {.comparison = 1,.hash = 4,.inner = 0.5};
+static const TypeCosts costs_of_bytes = {.comparison = 1.3,.words = 1,.hash = 7,.inner = 0.5};
+static const TypeCosts costs_of_numeric = {.comparison = 2,.words = 2,.hash = 10,.inner = 0.5};
+static const TypeCosts costs_of_icu = {.comparison = 2.5,.words = 30,.hash = 7,.inner = 2.5};
 static const TypeCosts costs_of_libc = {
-	.comparison = 5,.words = 4,.words_byte = 1.6,.check = 12,.inner = 5
+	.comparison = 5,.words = 55,.hash = 7,.check = 12,.inner = 5
 };
-
-/* Bytes of a text whose type does not tell.  A char(50) may have 200 bytes, and
- * has some letters and blanks. */
-#define USUAL_WIDTH	32
 
 /* The share of the rows that need the next key too, among those that need a
  * key. */
 #define SHARE_THAT_TIES	0.5
 
-/* Costs of a grouping: of a value's share of the word, and of the comparison of
- * a row with another one of its group. */
-#define COST_HASH			4.0
-#define COST_HASH_BYTE		0.1
-#define COST_HASH_NUMERIC	10.0
+/* The comparison of a row with another one of its group. */
 #define COST_GROUPED_ROW	8.0
 
 /* Returns the costs of a type's words, comparisons and checks, by its
@@ -144,26 +134,6 @@ costs_of_type(const GpuSortKeyType *type)
 	return costs;
 }
 
-static double
-width_of_type(const GpuSortKeyType *type)
-{
-	return Min(USUAL_WIDTH, get_typavgwidth(type->type, type->typmod));
-}
-
-/* Returns the cost of hashing a value, in the same units.  The collation
- * decides whether values are equal. */
-static double
-cost_of_hash(const GpuSortKeyType *type)
-{
-	if (type->type == NUMERICOID)
-		return COST_HASH_NUMERIC;
-	if (!gpusort_type_has_text_bytes(type->type))
-		return COST_HASH;
-	if (OidIsValid(type->collation) && !get_collation_isdeterministic(type->collation))
-		return costs_of_icu.words + costs_of_icu.words_byte * width_of_type(type);
-	return COST_HASH + COST_HASH_BYTE * width_of_type(type);
-}
-
 /* A word of all keys only tells that rows differ, so all rows of a group are
  * compared. */
 static void
@@ -174,7 +144,7 @@ cost_grouping(const List *types, GpuSortPlanInfo *info)
 	info->key_costs.words = 0;
 	foreach(lc, types)
 	{
-		info->key_costs.words += cost_of_hash(lfirst(lc));
+		info->key_costs.words += costs_of_type(lfirst(lc)).hash;
 	}
 	info->key_costs.native_factor = costs_of_type(linitial(types)).comparison;
 	info->key_costs.returned = COST_GROUPED_ROW * Max(0, 1 - info->groups / Max(1, info->rows));
@@ -203,7 +173,7 @@ cost_keys(const List *types, GpuSortPlanInfo *info)
 		shares += share;
 		if (foreach_current_index(lc) < info->n_keys)
 		{
-			sum->words += share * (costs.words + costs.words_byte * width_of_type(lfirst(lc)));
+			sum->words += share * costs.words;
 			sum->returned = Max(sum->returned, costs.check);
 		}
 		share *= SHARE_THAT_TIES;
@@ -260,18 +230,15 @@ gpusort_estimate(const PathTarget *target, const List *types, GpuSortPlanInfo *i
 	info->native_ms = milliseconds_of_cost(cost_natively(info, target->width));
 }
 
-/* Returns the number of runs that the device's budget makes of the sort: 1 if
- * all of it fits.  A row that does not fit is a run. */
+/* Returns how often the rows are written to files and merged: 0 if they fit the
+ * device's budget, and 1 for up to GPUSORT_RUNS_MAX times as many. */
 static double
-runs_within(double budget, const GpuSortPlanInfo *info)
+rounds_of_merging(double budget, const GpuSortPlanInfo *info)
 {
 	double		row_bytes = (double) info->width + DEVICE_ROW_WORD_BYTES +
 		DEVICE_KEY_BYTES * info->n_words + DEVICE_SORT_BYTES;
-	double		runs;
 
-	runs = Max(info->rows * row_bytes / budget, info->rows / GSORT_RUN_ROWS_MAX);
-	runs = Max(runs, info->rows * info->width / GSORT_RUN_BYTES_MAX);
-	return Max(1, ceil(Min(runs, info->rows)));
+	return ceil(log(Max(1, info->rows * row_bytes / budget)) / log(GPUSORT_RUNS_MAX));
 }
 
 /* --- costs ---------------------------------------------------------------- */
@@ -285,49 +252,23 @@ gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows)
 		 COST_ROW_BYTE * info->width + info->key_costs.words);
 }
 
-/* Each round of merging writes and reads every page of the runs once.  As in
+/* The sort counts before the first row, and the output of rows after it.  Each
+ * round of merging writes and reads every page of the runs once.  As in
  * cost_sort, three of four pages are accessed sequentially. */
-static Cost
-cost_of_spilling(const GpuSortPlanInfo *info, double runs)
-{
-	double		pages = ceil(info->rows * info->width / BLCKSZ);
-	double		rounds = Max(1, ceil(log(runs) / log(GPUSORT_RUNS_MAX)));
-
-	return 2 * pages * rounds * (seq_page_cost * 0.75 + random_page_cost * 0.25);
-}
-
-/* The device computes the order of the runs' rows while their keys fit half of
- * its budget.  Beyond that, this process compares keys. */
-static Cost
-cost_of_merging(const GpuSortPlanInfo *info, double runs, double budget)
-{
-	double		each = COST_MERGE_ROW;
-
-	if (info->rows * DEVICE_KEY_BYTES > budget / 2)
-		each += COST_COMPARISON * log2(Min(runs, GPUSORT_RUNS_MAX));
-	return cpu_operator_cost * info->rows * each;
-}
-
-/* The sort counts before the first row, and the output of rows after it.  Runs
- * add their files and their merge. */
 void
 gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 {
 	const GpuSortServerState *device = gpusort_server_state();
-	double		runs = runs_within(device->budget_bytes, info);
+	double		rounds = rounds_of_merging(device->budget_bytes, info);
 
 	path->rows = info->rows;
 	path->startup_cost = before +
 		cpu_operator_cost * (COST_JOB + info->rows * cost_of_sorting_row(device) *
-							 (1 + SHARE_OF_FURTHER_WORD * (info->n_words - 1)));
-	path->total_cost = cpu_operator_cost * info->rows *
-		(COST_OUTPUT_ROW + info->key_costs.returned);
-	if (runs > 1)
-	{
-		path->startup_cost += cost_of_spilling(info, runs);
-		path->total_cost += cost_of_merging(info, runs, device->budget_bytes);
-	}
-	path->total_cost += path->startup_cost;
+							 (1 + SHARE_OF_FURTHER_WORD * (info->n_words - 1))) +
+		2 * rounds * ceil(info->rows * info->width / BLCKSZ) *
+		(seq_page_cost * 0.75 + random_page_cost * 0.25);
+	path->total_cost = path->startup_cost + cpu_operator_cost * info->rows *
+		(COST_OUTPUT_ROW + COST_MERGE_ROW * rounds + info->key_costs.returned);
 }
 
 Cost

@@ -83,22 +83,6 @@ has_statistics(PlannerInfo *root, Node *expr)
 	return has;
 }
 
-/* Does PostgreSQL's cheapest path hash the rows, or parts of them? */
-static bool
-hashes(const RelOptInfo *input_rel, const RelOptInfo *rel)
-{
-	for (const Path *path = linitial(rel->pathlist); path != NULL && path->parent != input_rel;
-		 path = gpusort_path_below(path))
-	{
-		/* nothing is known of groups that are made partition by partition */
-		if (IsA(path, AppendPath))
-			return true;
-		if (IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_HASHED)
-			return true;
-	}
-	return false;
-}
-
 /*
  * PostgreSQL expects an expression without statistics, such as left(s, 1) or
  * j->>'k', to have as many values as its columns.  Usually it has far fewer,
@@ -176,23 +160,10 @@ has_order(const Path *path)
 	return path->pathkeys != NIL;
 }
 
-/* Offers paths for aggregates without GROUP BY, which need no order but their
- * own. */
-static void
-offer_plain_aggregates(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNode *node)
-{
-	Path	   *child = input_rel->cheapest_total_path;
-	GpuSortInput input = gpusort_input(input_rel, child, child->rows, NIL);
-
-	node->groups = 1;
-	if (gpusort_rows_suffice(input.rows) && !has_order(child))
-		gpusort_offer_paths(input_rel, rel, make_presorted_paths(root, rel, node, &input), &input);
-}
-
 /* --- DISTINCT and GROUP BY ------------------------------------------------ */
 
 /* Offers groups of rows in the pathkeys' order, and in no order if that is
- * enough. */
+ * enough.  Aggregates without GROUP BY need no order but their own. */
 static void
 offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNode *node,
 			 List *pathkeys, bool order_is_needless)
@@ -200,14 +171,18 @@ offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNod
 	Path	   *child = input_rel->cheapest_total_path;
 	GpuSortInput input = gpusort_input(input_rel, child, child->rows, pathkeys);
 	List	   *exprs = get_sortgrouplist_exprs(node->clause, root->parse->targetList);
+	bool		can_be_hashed = node->extra != NULL ?
+		(node->extra->flags & GROUPING_CAN_USE_HASH) != 0 :
+		order_is_needless && grouping_is_hashable(node->clause);
 	List	   *presorted = NIL;
 	List	   *paths;
 	ListCell   *lc;
 
-	if (!gpusort_worth_sorting(&input))
+	if (pathkeys != NIL ? !gpusort_worth_sorting(&input) :
+		!gpusort_rows_suffice(input.rows) || has_order(child))
 		return;
 	node->groups = estimate_num_groups(root, exprs, input.rows, NULL, NULL);
-	if (hashes(input_rel, rel) && leaves_groups_to_hashing(root, exprs, node, input.rows))
+	if (can_be_hashed && leaves_groups_to_hashing(root, exprs, node, input.rows))
 		return;
 	input.groups = order_is_needless ? node->groups : 0;
 	paths = gpusort_make_sort_paths(root, rel, &input);
@@ -255,12 +230,6 @@ gpusort_add_group_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *gr
 		return;
 	if (root->parse->hasAggs)
 		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &node.costs);
-	if (root->parse->groupClause == NIL && root->group_pathkeys == NIL)
-	{
-		if (root->parse->hasAggs)
-			offer_plain_aggregates(root, input_rel, grouped_rel, &node);
-		return;
-	}
 	/* an aggregate's own order may be among the pathkeys */
 	offer_groups(root, input_rel, grouped_rel, &node, root->group_pathkeys,
 				 compat_sorts_for_groups_only(root));

@@ -44,6 +44,12 @@ order_below(const Agg *agg)
 	return info.order;
 }
 
+static GpuSortReasonText
+unordered_because(const char *text, const char *remedy)
+{
+	return (GpuSortReasonText) {"aggregate", text, remedy};
+}
+
 GpuSortReasonText
 gpusort_aggregate_why(const Agg *agg, const Aggref *aggregate, List *ancestors,
 					  const ExplainState *es)
@@ -57,29 +63,17 @@ gpusort_aggregate_why(const Agg *agg, const Aggref *aggregate, List *ancestors,
 			"the rows arrive in order, so that PostgreSQL's sort of them takes one comparison a row"
 		};
 	if (aggregate->aggkind == AGGKIND_HYPOTHETICAL)
-		return (GpuSortReasonText) {
-			"aggregate", "the aggregate adds a row after all others", "none"
-		};
+		return unordered_because("the aggregate adds a row after all others", "none");
 	if (agg->groupingSets != NIL)
-		return (GpuSortReasonText) {
-			"aggregate", "the Agg sorts the rows of grouping sets itself",
-			"UNION ALL of queries with one GROUP BY each"
-		};
+		return unordered_because("the Agg sorts the rows of grouping sets itself",
+								 "UNION ALL of queries with one GROUP BY each");
 	if (ordered != NULL)
-		return (GpuSortReasonText) {
-			"aggregate",
-			psprintf("%s depends on the order of its rows",
-					 gpusort_aggregate_text(ordered, &agg->plan, ancestors, es)),
-			"a query of its own for that aggregate, or an ORDER BY in it"
-		};
+		return unordered_because(psprintf("%s depends on the order of its rows",
+										  gpusort_aggregate_text(ordered, &agg->plan, ancestors, es)),
+								 "a query of its own for that aggregate, or an ORDER BY in it");
 	if (order.n_keys > agg->numCols)
-		return (GpuSortReasonText) {
-			"aggregate", "the rows arrive in the order of another aggregate",
-			"a query of its own for each order"
-		};
-	return (GpuSortReasonText) {
-		"aggregate",
-		"rows in order are not expected to save time, or the aggregate's keys do not allow it",
-		"none; as a superuser, SET gpusort.debug_force = on shows the other plan"
-	};
+		return unordered_because("the rows arrive in the order of another aggregate",
+								 "a query of its own for each order");
+	return unordered_because("rows in order are not expected to save time, or the aggregate's keys do not allow it",
+							 "none; as a superuser, SET gpusort.debug_force = on shows the other plan");
 }
