@@ -7,8 +7,8 @@
  *	    that gives its rows.
  * Out: a sort by the device beside PostgreSQL's, for add_path to judge.
  *
- * A sort has no paths here below a LIMIT.  The finished plan tells whether a
- * native Sort keeps the top rows only, and for how much.
+ * A sort has no paths here if a LIMIT may let a native Sort keep the top rows
+ * only.  The finished plan shows that more reliably.
  *
  * Runs in the backend that plans, in the planner's memory context.
  */
@@ -88,11 +88,13 @@ find_unordered_child(PlannerInfo *root, RelOptInfo *input_rel, const RelOptInfo 
 	return scan->total_cost < cheapest->total_cost ? scan : NULL;
 }
 
-/* Does a LIMIT of this query, or of one around it, bound the rows that are
- * read? */
+/* Might a LIMIT let a Sort keep the top rows only?  Nothing is known of those
+ * of queries around this one, nor of LIMIT $1. */
 static bool
-has_limit(const PlannerInfo *root)
+may_keep_top_rows(const PlannerInfo *root, double rows, int width)
 {
+	if (root->limit_tuples > 0)
+		return gpusort_top_rows_are_cheaper(rows, root->limit_tuples, width);
 	for (; root != NULL; root = root->parent_root)
 	{
 		if (root->parse->limitCount != NULL)
@@ -115,7 +117,8 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 	List	   *paths;
 	ListCell   *lc;
 
-	if (!gpusort_worth_sorting(&input) || (!gpusort_debug_force && has_limit(root)))
+	if (!gpusort_worth_sorting(&input) ||
+		(!gpusort_debug_force && may_keep_top_rows(root, rows, any->pathtarget->width)))
 		return;
 
 	/*

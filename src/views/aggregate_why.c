@@ -68,9 +68,12 @@ gpusort_aggregate_why(const Agg *agg, const Aggref *aggregate, List *ancestors,
 		return unordered_because("the Agg sorts the rows of grouping sets itself",
 								 "UNION ALL of queries with one GROUP BY each");
 	if (ordered != NULL)
-		return unordered_because(psprintf("%s depends on the order of its rows",
-										  gpusort_aggregate_text(ordered, &agg->plan, ancestors, es)),
+	{
+		char	   *text = gpusort_aggregate_text(ordered, &agg->plan, ancestors, es);
+
+		return unordered_because(psprintf("%s depends on the order of its rows", text),
 								 "a query of its own for that aggregate, or an ORDER BY in it");
+	}
 	if (order.n_keys > agg->numCols)
 		return unordered_because("the rows arrive in the order of another aggregate",
 								 "a query of its own for each order");
