@@ -127,7 +127,7 @@ suits_device(const Sort *sort, double bound, GpuSortPlanInfo info)
 	int			width = sort->plan.plan_width;
 
 	info.rows = Max(info.rows, MANY_ROWS);
-	if (gpusort_top_rows_are_cheaper(info.rows, bound, width))
+	if (gpusort_top_rows_are_cheaper(&info, bound, width))
 		return gpusort_reason_set(GPUSORT_PLANNED_LIMIT, NULL);
 	return gpusort_device_is_cheaper(&info, width) ||
 		gpusort_reason_set(GPUSORT_PLANNED_COST, NULL);

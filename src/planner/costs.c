@@ -54,11 +54,9 @@
 #define COST_MERGE_ROW			2.0 /* taking a row from the run that the device names: 10 ns */
 #define COST_COMPARISON			2.0 /* as in cost_sort */
 
-/* A Sort that keeps the top rows is left alone up to this share of the rows.
- * Of 500,000, the top 5,000 took 0.9 to 1.1 of the device's time, and the top
- * 25,000 took 1.6 to 2.6.  Below a Gather Merge each worker sorts a part of the
- * rows, and the top 5,000 of 300,000 texts took 0.6. */
-#define TOP_ROWS_SHARE	20
+/* Of a row that a Sort keeps among the top ones, beside that of each row with
+ * the last one kept: it and those that it replaces move through a heap. */
+#define COMPARISONS_OF_TOP_ROW	100
 
 /*
  * Device memory of a row: its bytes, a word for its place, its keys, and the
@@ -99,11 +97,11 @@ typedef struct TypeCosts
 } TypeCosts;
 
 static const TypeCosts costs_of_plain = {.comparison = 1,.hash = 4,.inner = 0.5};
-static const TypeCosts costs_of_bytes = {.comparison = 1.3,.words = 1,.hash = 7,.inner = 0.5};
+static const TypeCosts costs_of_bytes = {.comparison = 1.3,.words = 1,.hash = 6,.inner = 0.5};
 static const TypeCosts costs_of_numeric = {.comparison = 2,.words = 2,.hash = 10,.inner = 0.5};
-static const TypeCosts costs_of_icu = {.comparison = 2.5,.words = 30,.hash = 7,.inner = 2.5};
+static const TypeCosts costs_of_icu = {.comparison = 2.5,.words = 30,.hash = 6,.inner = 2.5};
 static const TypeCosts costs_of_libc = {
-	.comparison = 5,.words = 55,.hash = 7,.check = 12,.inner = 5
+	.comparison = 5,.words = 55,.hash = 6,.check = 12,.inner = 5
 };
 
 /* The share of the rows that need the next key too, among those that need a
@@ -318,8 +316,9 @@ gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width)
 /* --- a few rows of many --------------------------------------------------- */
 
 bool
-gpusort_top_rows_are_cheaper(double rows, double bound, int width)
+gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bound, int width)
 {
-	return bound * TOP_ROWS_SHARE <= rows &&
-		bound * (width + SizeofHeapTupleHeader) <= work_mem * 1024.0;
+	return bound * (width + SizeofHeapTupleHeader) <= work_mem * 1024.0 &&
+		cpu_operator_cost * COST_COMPARISON * info->key_costs.native_factor *
+		(info->rows + COMPARISONS_OF_TOP_ROW * bound) <= cost_of_device(info).startup_cost;
 }

@@ -102,9 +102,10 @@ extern bool gpusort_takes_feeders(int feeders);
  * gpusort_set_keys first. */
 extern void gpusort_estimate(const PathTarget *target, const List *types, GpuSortPlanInfo *info);
 
-/* Does a native Sort, which keeps the first bound of these rows in work_mem,
- * cost less than a sort by the device?  A row has width bytes. */
-extern bool gpusort_top_rows_are_cheaper(double rows, double bound, int width);
+/* Does a native Sort, which keeps the first bound of info->rows rows in
+ * work_mem, cost less than the device until its first row, from the packing on?
+ * A row has width bytes. */
+extern bool gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bound, int width);
 
 /* Returns the cost of a feeder that packs this many of the rows. */
 extern Cost gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows);

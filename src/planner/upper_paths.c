@@ -91,10 +91,10 @@ find_unordered_child(PlannerInfo *root, RelOptInfo *input_rel, const RelOptInfo 
 /* Might a LIMIT let a Sort keep the top rows only?  Nothing is known of those
  * of queries around this one, nor of LIMIT $1. */
 static bool
-may_keep_top_rows(const PlannerInfo *root, double rows, int width)
+may_keep_top_rows(const PlannerInfo *root, double rows)
 {
 	if (root->limit_tuples > 0)
-		return gpusort_top_rows_are_cheaper(rows, root->limit_tuples, width);
+		return rows > 2 * root->limit_tuples;
 	for (; root != NULL; root = root->parent_root)
 	{
 		if (root->parse->limitCount != NULL)
@@ -118,7 +118,7 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 	ListCell   *lc;
 
 	if (!gpusort_worth_sorting(&input) ||
-		(!gpusort_debug_force && may_keep_top_rows(root, rows, any->pathtarget->width)))
+		(!gpusort_debug_force && may_keep_top_rows(root, rows)))
 		return;
 
 	/*

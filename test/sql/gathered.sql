@@ -76,8 +76,8 @@ drop table gathered_numbers;
 
 -- few first rows of all are left to the workers, more are not; texts that no statistics tell of are fed
 select bool_or(line ~ 'GpuSortFeed') as fed from pg_temp.do_explain('select * from gathered order by k, id limit 10') line;
-select bool_or(line ~ 'GpuSortFeed') as fed from pg_temp.do_explain('select * from gathered order by k, id limit 6000') line;
-select pg_temp.compare('select * from gathered order by k, id limit 6000');
+select bool_or(line ~ 'GpuSortFeed') as fed from pg_temp.do_explain('select * from gathered order by k, id limit 10000') line;
+select pg_temp.compare('select * from gathered order by k, id limit 10000');
 select bool_or(line ~ 'GpuSortFeed') as fed from pg_temp.do_explain('select rank() over (order by many || few) from gathered') line;
 select pg_temp.compare('select id, rank() over (order by few, id) from gathered');
 
