@@ -14,7 +14,7 @@
  * partial index, whose rows may be few or late, it starts them before its scan.
  * If there is no job, the leader scans the whole table, and no worker runs.
  *
- * When all rows are fed, all workers end but the first two.  The first one loads
+ * When all rows are fed, all workers end but the first two.  The first loads
  * the index tuples that the leader makes of the sorted rows and checks
  * (load_batches.h).  The second one writes the pages (page_queue.h).
  *
