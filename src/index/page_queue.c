@@ -15,7 +15,8 @@
  */
 #include "postgres.h"
 
-#include "compat.h"
+#include "miscadmin.h"
+
 #include "index/page_queue.h"
 #include "index/page_writer.h"
 
@@ -96,6 +97,8 @@ gpusort_page_queue_serve(Relation relation, shm_mq_handle *queue)
 	{
 		Page		page;
 
+		/* the queue may never be empty, and then nothing else looks for them */
+		CHECK_FOR_INTERRUPTS();
 		if (writer == NULL)
 			writer = gpusort_page_writer_begin(relation);
 		if (bytes == sizeof(PageHead))

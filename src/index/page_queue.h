@@ -13,7 +13,8 @@
 #include "storage/shm_mq.h"
 #include "utils/rel.h"
 
-/* The bytes of a worker's queue: 60 pages. */
+/* The bytes of a worker's queue: enough for both processes to work for a
+ * while. */
 #define GPUSORT_PAGE_QUEUE_BYTES	(512 * 1024)
 
 typedef struct GpuSortPageQueue GpuSortPageQueue;
