@@ -230,15 +230,14 @@ has_a_job(void)
 
 /*
  * Returns the milliseconds that the job may wait for buffers and device memory.
- * With gpusort.debug_force, these are all that the settings allow.  A process
- * that waits must hold nothing that others may be waiting for: neither this
- * process nor a parallel worker's leader may have another job.
+ * A process that waits must hold nothing that others may be waiting for:
+ * neither this process nor a parallel worker's leader may have another job.
  */
 static int
 longest_wait(const GpuSortJobOptions *options)
 {
-	int64		patience_ms = gpusort_debug_force ? INT_MAX :
-		Max((int64) options->wait_ms * WAIT_TIMES_NATIVE, WAIT_MS_OF_ANY_SORT);
+	int64		patience_ms = Max((int64) options->wait_ms * WAIT_TIMES_NATIVE,
+								  WAIT_MS_OF_ANY_SORT);
 
 	if (has_a_job() || IsParallelWorker())
 		return 0;
