@@ -7,8 +7,9 @@
  * Out: the pages, for page_writer.c in this process; or through a queue
  *	    (shm_mq.h), for the same in a worker.
  *
- * A page's WAL, checksum and write take about as long as filling it does, so a
- * worker that writes takes half of the work off the one that fills.
+ * A page's WAL, checksum and write take two to three times as long as filling
+ * it does, so a worker that writes takes most of the work off the one that
+ * fills.
  *
  * Runs in the process that loads the index, and in such a worker.  Pages are
  * memory of the process that fills them.  The worker writes copies.
