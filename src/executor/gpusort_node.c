@@ -307,7 +307,7 @@ explain_presorted(const GpuSortState *state, List *ancestors, ExplainState *es)
 		return;
 	foreach(lc, gpusort_aggregates_of(agg))
 	{
-		if (gpusort_aggregate_is_presorted(agg, lfirst(lc), &state->info.order))
+		if (gpusort_aggregate_is_presorted(agg, lfirst(lc)))
 			texts = lappend(texts, gpusort_aggregate_text(lfirst(lc), &agg->plan,
 														  list_copy_tail(ancestors, 1), es));
 	}

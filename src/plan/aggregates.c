@@ -188,14 +188,18 @@ sorted_key(const Agg *agg, const Aggref *aggregate, const SortGroupClause *claus
 /* The aggregate's keys are behind the group's, which are the same in all rows
  * of a group. */
 bool
-gpusort_aggregate_is_presorted(const Agg *agg, const Aggref *aggregate, const GpuSortOrder *order)
+gpusort_aggregate_is_presorted(const Agg *agg, const Aggref *aggregate)
 {
 	List	   *clauses = gpusort_order_of_aggregate(aggregate);
+	GpuSortPlanInfo info;
+	const GpuSortOrder *order = &info.order;
 	int			i = 0;
 	ListCell   *lc;
 
-	if (order->n_keys == 0 || clauses == NIL || aggregate->aggkind == AGGKIND_HYPOTHETICAL)
+	if (!gpusort_plan_is_ours(outerPlan(agg)) || clauses == NIL ||
+		aggregate->aggkind == AGGKIND_HYPOTHETICAL)
 		return false;
+	gpusort_plan_info_read((const CustomScan *) outerPlan(agg), &info);
 	while (i < order->n_keys &&
 		   is_group_column(agg, sorted_expression(outerPlan(agg), order->columns[i])))
 		i++;

@@ -10,8 +10,6 @@
 #include "nodes/plannodes.h"
 #include "nodes/primnodes.h"
 
-#include "keys/sort_order.h"
-
 /* Returns the SortGroupClauses by which the Agg sorts the aggregate's rows.
  * NIL: it does not sort them. */
 extern List *gpusort_order_of_aggregate(const Aggref *aggregate);
@@ -23,10 +21,8 @@ extern bool gpusort_aggregate_ignores_order(const Aggref *aggregate, bool groupe
 /* Returns the Agg's aggregates, each once. */
 extern List *gpusort_aggregates_of(const Agg *agg);
 
-/* Does the Agg sort the aggregate's rows, and get them in order from the
- * GpuSort below it?  order: the GpuSort's; without keys if the Agg is over
- * another node. */
-extern bool gpusort_aggregate_is_presorted(const Agg *agg, const Aggref *aggregate,
-										   const GpuSortOrder *order);
+/* Does the Agg sort the aggregate's rows, and get them in order from a GpuSort
+ * below it? */
+extern bool gpusort_aggregate_is_presorted(const Agg *agg, const Aggref *aggregate);
 
 #endif							/* GPUSORT_AGGREGATES_H */

@@ -4,8 +4,7 @@
  *	  (GPUSORT).
  *
  * In:  a statement's text; or the plan that EXPLAIN shows.
- * Out: a row for each sort of its plan; or lines or an object in each node that
- *	    sorts.
+ * Out: a row for each sort of its plan; or a line in each node that sorts.
  *
  * gpusort_why runs EXPLAIN on the statement's query and drops the text.  So
  * EXPLAIN checks the caller's privileges, computes the parameters of an
@@ -20,20 +19,14 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "access/relation.h"
-#include "catalog/namespace.h"
 #include "commands/defrem.h"
-#include "commands/tablecmds.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "parser/parser.h"
-#include "rewrite/rewriteHandler.h"
 #include "tcop/tcopprot.h"
 #include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/queryenvironment.h"
-#include "utils/rel.h"
 #include "utils/tuplestore.h"
 
 #include "compat.h"
@@ -194,6 +187,16 @@ report_gpusort(const CustomScan *scan, Report *report)
 
 /* --- sorts inside aggregates ---------------------------------------------- */
 
+static const GpuSortReasonText in_order = {
+	"presorted",
+	"the rows arrive in order, so that PostgreSQL's sort of them takes one comparison a row"
+};
+static const GpuSortReasonText in_no_order = {
+	"aggregate",
+	"rows in order are not expected to save time, or the query's aggregates, their keys or its grouping sets do not allow this order",
+	"a query of its own for the aggregate, if another one has or needs another order; as a superuser, SET gpusort.debug_force = on shows the other plan"
+};
+
 /* Reports the sorts inside an Agg. */
 static void
 report_agg(const Agg *agg, Report *report)
@@ -220,8 +223,8 @@ report_agg(const Agg *agg, Report *report)
 		if (gpusort_all_stay_native())
 			set_last_reason(sort);
 		else
-			set_native(sort, gpusort_aggregate_why(agg, aggregate, report->walk.ancestors,
-												   report->es));
+			set_native(sort, gpusort_aggregate_is_presorted(agg, aggregate) ?
+					   in_order : in_no_order);
 	}
 }
 
@@ -334,31 +337,6 @@ add_index_builds(IndexStmt *statement, const char *text, EphemeralNamedRelation 
 	}
 }
 
-/* Returns the query of a materialized view.  Only the owner may ask, and no
- * superuser: planning calls functions, which may be another one's. */
-static Query *
-query_of_view(const RangeVar *name)
-{
-	Oid			oid = RangeVarGetRelidExtended(name, AccessShareLock, 0,
-											   RangeVarCallbackOwnsRelation, NULL);
-	Relation	view = relation_open(oid, NoLock);
-	Query	   *query;
-
-	if (view->rd_rel->relkind != RELKIND_MATVIEW)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a materialized view", RelationGetRelationName(view))));
-	if (view->rd_rel->relowner != GetUserId())
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("must be owner of materialized view %s", RelationGetRelationName(view)),
-				 errhint("Functions of the view are called while its query is planned.  Use SET ROLE, and ask as its owner.")));
-	query = copyObject(get_view_query(view));
-	relation_close(view, NoLock);
-	AcquireRewriteLocks(query, true, false);
-	return query;
-}
-
 /* Returns the analyzed EXPLAIN of the statement's query.  Parameters such as $1
  * have no values, so such a query gets its generic plan. */
 static List *
@@ -368,16 +346,6 @@ analyze(RawStmt *statement, const char *text, ExplainStmt *explained)
 	int			n_types = 0;
 	List	   *queries;
 
-	if (IsA(statement->stmt, RefreshMatViewStmt))
-	{
-		Query	   *query = makeNode(Query);
-
-		explained->query =
-			(Node *) query_of_view(((RefreshMatViewStmt *) statement->stmt)->relation);
-		query->commandType = CMD_UTILITY;
-		query->utilityStmt = (Node *) explained;
-		return list_make1(query);
-	}
 	explained->query = statement->stmt;
 	if (IsA(statement->stmt, CopyStmt) && ((CopyStmt *) statement->stmt)->query != NULL)
 		explained->query = ((CopyStmt *) statement->stmt)->query;
@@ -423,7 +391,7 @@ explain(const char *text, QueryEnvironment *environment)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("gpusort_why does not support %s",
 						GetCommandTagName(CreateCommandTag(utility))),
-				 errhint("It supports queries, DECLARE, CREATE TABLE AS, REFRESH MATERIALIZED VIEW, COPY of a query, EXECUTE and CREATE INDEX, each without EXPLAIN.  For other statements, pass the query that they contain.")));
+				 errhint("It supports queries, DECLARE, CREATE TABLE AS, COPY of a query, EXECUTE and CREATE INDEX, each without EXPLAIN.  For other statements, pass the query that they contain.")));
 	ProcessUtility(linitial(pg_plan_queries(queries, text, 0, NULL)), text, false,
 				   PROCESS_UTILITY_QUERY, NULL, environment, None_Receiver, NULL);
 	if (tuplestore_tuple_count(rows->reldata) == 0)
@@ -469,39 +437,6 @@ take_option(ExplainState *es, DefElem *option, ParseState *pstate)
 							 defGetBoolean(option) ? palloc0(sizeof(Report)) : NULL);
 }
 
-static const char *const explain_labels[N_COLUMNS] = {
-	NULL, "Keys", "Expected Rows", "Expected Bytes", "Runs On", "Code", "Reason", "Remedy"
-};
-
-/* Shows one sort, as lines or as an object.  An Agg may have several, so their
- * lines name the aggregate. */
-static void
-show_sort(const ReportedSort *reported, ExplainState *es)
-{
-	const char *const *sort = reported->columns;
-	bool		is_agg = IsA(reported->plan, Agg);
-
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-	{
-		ExplainPropertyText("GpuSort",
-							psprintf("%s%s%s, because %s", is_agg ? sort[KEYS] : "",
-									 is_agg ? ": " : "", sort[RUNS_ON], sort[REASON]),
-							es);
-		if (sort[REMEDY] != NULL)
-			ExplainPropertyText("GpuSort Remedy", sort[REMEDY], es);
-		return;
-	}
-	ExplainOpenGroup("Sort", NULL, true, es);
-	for (int i = KEYS; i < N_COLUMNS; i++)
-	{
-		if (i == ROWS || i == BYTES)
-			ExplainPropertyFloat(explain_labels[i], NULL, strtod(sort[i], NULL), 0, es);
-		else if (sort[i] != NULL)
-			ExplainPropertyText(explain_labels[i], sort[i], es);
-	}
-	ExplainCloseGroup("Sort", NULL, true, es);
-}
-
 /* The hook that EXPLAIN calls for each node, before the node's children.  One
  * ExplainState may show several plans, one after another. */
 static void
@@ -509,7 +444,7 @@ show_node(PlanState *state, List *ancestors, const char *relationship, const cha
 		  ExplainState *es)
 {
 	Report	   *report = GetExplainExtensionState(es, explain_id);
-	bool		has_sorts = false;
+	List	   *texts = NIL;
 	ListCell   *lc;
 
 	if (prev_explain_per_node_hook)
@@ -523,15 +458,16 @@ show_node(PlanState *state, List *ancestors, const char *relationship, const cha
 	}
 	foreach(lc, report->sorts)
 	{
-		if (((ReportedSort *) lfirst(lc))->plan != state->plan)
-			continue;
-		if (!has_sorts)
-			ExplainOpenGroup("GpuSort", "GpuSort", false, es);
-		has_sorts = true;
-		show_sort(lfirst(lc), es);
+		const ReportedSort *sort = lfirst(lc);
+
+		if (sort->plan == state->plan)
+			texts = lappend(texts, psprintf("%s: %s, because %s%s%s", sort->columns[KEYS],
+											sort->columns[RUNS_ON], sort->columns[REASON],
+											sort->columns[REMEDY] != NULL ? "; remedy: " : "",
+											sort->columns[REMEDY] != NULL ? sort->columns[REMEDY] : ""));
 	}
-	if (has_sorts)
-		ExplainCloseGroup("GpuSort", "GpuSort", false, es);
+	if (texts != NIL)
+		ExplainPropertyList("GpuSort", texts, es);
 }
 
 #endif							/* COMPAT_EXPLAIN_OPTIONS */

@@ -78,10 +78,11 @@ like(inner_sort("$median from t"), qr/^Aggregate\|native\|presorted\|the rows ar
 like(inner_sort("few, $median from t group by few"), qr/^GroupAggregate\|native\|presorted\|/, 'in groups');
 is(why("select few, $median from t group by few", 'sort_key', 'set gpusort.debug_force = on'),
 	"few text, k8 bigint\npercentile_disc('0.5'::double precision) WITHIN GROUP (ORDER BY k8)", 'the sort, then the aggregate');
-like(inner_sort("array_agg(id), $median from t"), qr/^Aggregate\|native\|aggregate\|array_agg\(id\) depends on the order of its rows\|a query of its own/, 'another aggregate depends on the order');
-like(inner_sort("few, $median, mode() within group (order by id) filter (where id < 7) from t group by few"), qr/presorted.*\n.*the rows arrive in the order of another aggregate\|a query of its own for each order/, 'two orders');
-like(inner_sort('rank(3) within group (order by k8) from t'), qr/^Aggregate\|native\|aggregate\|the aggregate adds a row after all others\|none/, 'a hypothetical set');
-like(inner_sort("few, $median from t group by rollup(few)"), qr/the Agg sorts the rows of grouping sets itself\|UNION ALL/, 'grouping sets');
+my $not_in_order = qr/^Aggregate\|native\|aggregate\|rows in order are not expected to save time, or [^|]*\|a query of its own for the aggregate, if /m;
+like(inner_sort("array_agg(id), $median from t"), $not_in_order, 'another aggregate depends on the order');
+like(inner_sort("few, $median, mode() within group (order by id) filter (where id < 7) from t group by few"), qr/presorted.*\nGroupAggregate\|native\|aggregate\|/, 'two orders');
+like(inner_sort('rank(3) within group (order by k8) from t'), $not_in_order, 'a hypothetical set');
+like(inner_sort("few, $median from t group by rollup(few)"), qr/\|native\|aggregate\|/, 'grouping sets');
 like(inner_sort("$median from small", ''), qr/^Aggregate\|native\|aggregate\|rows in order are not expected to save time/, 'few rows');
 like(inner_sort("$median from t", 'set gpusort.enabled = off'), qr/^Aggregate\|native\|disabled\|gpusort\.enabled is off/, 'switched off');
 is(inner_sort('sum(id), max(k8), count(*) from t'), '', 'aggregates that do not sort');
@@ -161,8 +162,6 @@ is(why('create table made as select * from t order by k8'), 'GpuSort|device|', '
 is($node->safe_psql('postgres', q{select count(*), to_regclass('made') is null from small}), '10|t', 'nothing has changed');
 is(why('declare c cursor for select * from t order by k8'), 'GpuSort|device|', 'a cursor');
 is(why('copy (select * from t order by k8) to stdout'), 'GpuSort|device|', 'COPY of a query');
-$node->safe_psql('postgres', 'create materialized view seen as select * from t order by k8');
-is(why('refresh materialized view seen'), 'GpuSort|device|', 'the query of a materialized view');
 is(why('select * from t where id > $1 order by k8', 'node, runs_on, expected_rows'), 'GpuSort|device|20000', 'a parameter: a generic plan');
 is(why('create table made as select * from t where id > $1 and s <> $2 order by k8'), 'GpuSort|device|', 'two parameters');
 is(why('select * from t order by k8 limit $1'), 'Sort|native|limit', 'a LIMIT that is not known');
@@ -177,9 +176,9 @@ is(why('execute q', undef, "set gpusort.enabled = off; prepare q as select * fro
 for (
 	[ 'select 1; drop table t', qr/^ERROR:  42601: gpusort_why accepts one statement, not 2$/m, 'two statements' ],
 	[ '', qr/^ERROR:  42601: gpusort_why accepts one statement, not 0$/m, 'none' ],
-	[ 'drop table t', qr/^ERROR:  42809: gpusort_why does not support DROP TABLE\nHINT:  It supports queries, DECLARE, CREATE TABLE AS, REFRESH MATERIALIZED VIEW, COPY of a query, EXECUTE and CREATE INDEX, each without EXPLAIN\.  For other statements, pass the query that they contain\.$/m, 'no query' ],
+	[ 'drop table t', qr/^ERROR:  42809: gpusort_why does not support DROP TABLE\nHINT:  It supports queries, DECLARE, CREATE TABLE AS, COPY of a query, EXECUTE and CREATE INDEX, each without EXPLAIN\.  For other statements, pass the query that they contain\.$/m, 'no query' ],
 	[ 'copy t to stdout', qr/^ERROR:  42809: gpusort_why does not support COPY$/m, 'COPY of a table' ],
-	[ 'refresh materialized view t', qr/^ERROR:  42809: "t" is not a materialized view$/m, 'REFRESH of a table' ],
+	[ 'refresh materialized view t', qr/^ERROR:  42809: gpusort_why does not support REFRESH MATERIALIZED VIEW$/m, 'REFRESH, whose functions would be called' ],
 	[ 'explain analyze select * from t', qr/^ERROR:  42809: gpusort_why does not support EXPLAIN$/m, 'EXPLAIN ANALYZE, which would run it' ],
 	[ 'select nothing from t', qr/^ERROR:  42703: column "nothing" does not exist\nLINE 1: select nothing from t\n               \^\nQUERY:  select nothing from t$/m, 'an error points into the query' ])
 {
@@ -194,20 +193,6 @@ my $as_reader = 'set role reader';
 is(why('select * from small order by k8', undef, $as_reader), 'Sort|native|few_rows', 'a role with the right to read');
 my ($status, $out, $messages) = $node->psql('postgres', "$as_reader; select * from gpusort_why('select * from t order by k8')");
 like($messages, qr/permission denied for table t/, 'one without');
-($status, $out, $messages) = $node->psql('postgres', "$as_reader; select * from gpusort_why('refresh materialized view seen')");
-like($messages, qr/must be owner of materialized view seen/, 'nor one that does not own a materialized view');
-# planning calls functions, which would be the superuser's who asks
-$node->safe_psql('postgres', q{
-	grant create on schema public to reader;
-	set role reader;
-	create function of_reader() returns int4 language plpgsql immutable as $$
-	begin raise warning 'called as %', current_user; return 1; end $$;
-	create materialized view of_small as select k8 from small where id > of_reader() order by k8});
-($status, $out, $messages) = $node->psql('postgres', q{select * from gpusort_why('refresh materialized view of_small')});
-like($messages, qr/must be owner of materialized view of_small\n.*SET ROLE/, 'nor a superuser that does not');
-unlike($messages, qr/called as/, 'and none of its functions is called');
-($status, $out, $messages) = $node->psql('postgres', q{set role reader; select runs_on from gpusort_why('refresh materialized view of_small')});
-like($messages, qr/called as reader/, 'its owner may');
 is(why('select * from t order by k8'), 'GpuSort|device|', 'after errors it answers as before');
 
 # --- what is reported is the plan that EXPLAIN shows
@@ -282,26 +267,18 @@ SKIP:
 
 	my $limited = 'select * from t order by k8 limit 10';
 	my $joined_sorts = 'select * from (select * from t order by k8 limit 10) q order by s';
-	my $json = sub {
-		my ($options, $query) = @_;
-
-		return $node->safe_psql('postgres', qq{
-			create function pg_temp.explained() returns jsonb language plpgsql as \$\$
-				declare plan jsonb; begin execute 'explain ($options, format json) $query' into plan; return plan->0->'Plan'; end \$\$;
-			select key, jsonb_typeof(value), value from jsonb_each(jsonb_path_query_first(pg_temp.explained(), '\$.**.GpuSort[*]')) order by key collate "C"});
-	};
 	like($node->safe_psql('postgres', "explain (gpusort, costs off) $limited"),
-		qr/^ *->  Sort\n *Sort Key: k8\n *GpuSort: native, because LIMIT needs .*\n *GpuSort Remedy: none; .*\n *->  Seq Scan on t$/m, 'text: lines of the node');
+		qr/^ *->  Sort\n *Sort Key: k8\n *GpuSort: k8 bigint: native, because LIMIT needs .*; remedy: none; .*\n *->  Seq Scan on t$/m, 'text: a line of the node');
 	like($node->safe_psql('postgres', 'explain (gpusort, costs off) select * from t order by k8'),
-		qr/^ *Sort Key: k8\n *GpuSort: device, because \d+ rows are expected\n/m, 'of a GpuSort');
-	is(scalar(() = $node->safe_psql('postgres', "explain (gpusort, analyze, costs off) $joined_sorts") =~ /GpuSort: native, because/g), 2, 'each sort has its own');
+		qr/^ *Sort Key: k8\n *GpuSort: k8 bigint: device, because \d+ rows are expected\n/m, 'of a GpuSort');
+	is(scalar(() = $node->safe_psql('postgres', "explain (gpusort, analyze, costs off) $joined_sorts") =~ /GpuSort: .*: native, because/g), 2, 'each sort has its own');
 	unlike($node->safe_psql('postgres', "explain (costs off) $limited"), qr/native/, 'not without the option');
 	unlike($node->safe_psql('postgres', "explain (gpusort off, costs off) $limited"), qr/native/, 'nor when it is off');
-	like($json->('gpusort', $limited), qr/^Code\|string\|"limit"\nExpected Bytes\|number\|\d+\nExpected Rows\|number\|\d+\nKeys\|string\|"k8 bigint"\nReason\|string\|".*"\nRemedy\|string\|".*"\nRuns On\|string\|"native"$/, 'JSON: an object of the node');
+	like($node->safe_psql('postgres', "explain (gpusort, costs off, format json) $limited"), qr/"GpuSort": \["k8 bigint: native, because LIMIT needs .*"\]/, 'JSON: a list of the node');
 	is(scalar(() = $node->safe_psql('postgres', 'explain (gpusort, costs off) select percentile_disc(0.5) within group (order by k8), mode() within group (order by s) from t')
-		=~ /^ *GpuSort: (?:percentile_disc|mode)\(.*\): native, because /mg), 2, 'an Agg has a line for each of its sorts');
+		=~ /(?:percentile_disc|mode)\(.*?\): native, because /g), 2, 'an Agg tells of each of its sorts');
 	like($node->safe_psql('postgres', 'explain (gpusort, costs off) insert into ruled select * from t order by k8'),
-		qr/Insert on ruled\n.*GpuSort: device.*Insert on small\n.*GpuSort: device/s, 'the plans that a rule makes');
+		qr/Insert on ruled\n.*GpuSort: \S+ bigint: device.*Insert on small\n.*GpuSort: \S+ text: device/s, 'the plans that a rule makes');
 }
 
 SKIP:
@@ -310,6 +287,6 @@ SKIP:
 
 	my ($code, $out, $logged) = $node->psql('postgres', q{load 'auto_explain'; set auto_explain.log_min_duration = 0;
 		set auto_explain.log_extension_options = 'gpusort'; set client_min_messages = log; select * from t order by k8 offset 59999});
-	like($logged, qr/GpuSort\).*\n *Sort Key: .*\n *GpuSort: device, because 60000 rows are expected/, 'auto_explain shows it too');
+	like($logged, qr/GpuSort\).*\n *Sort Key: .*\n *GpuSort: k8 bigint: device, because 60000 rows are expected/, 'auto_explain shows it too');
 }
 done_testing();
