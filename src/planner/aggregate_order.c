@@ -74,25 +74,22 @@ static InnerSort *
 inner_sort(PlannerInfo *root, const Aggref *aggregate, double rows, double groups)
 {
 	List	   *clauses = gpusort_order_of_aggregate(aggregate);
+	const SortGroupClause *first;
+	Node	   *expr;
 	InnerSort  *result;
-	List	   *types = NIL;
-	ListCell   *lc;
 
 	if (clauses == NIL || aggregate->aggkind == AGGKIND_HYPOTHETICAL ||
 		!has_safe_keys(aggregate, clauses))
 		return NULL;
-	foreach(lc, clauses)
-	{
-		Node	   *expr = get_sortgroupclause_expr(lfirst(lc), aggregate->args);
-
-		types = lappend(types, gpusort_type_of_key(expr, lfirst_node(SortGroupClause, lc)->sortop,
-												   exprCollation(expr)));
-	}
+	first = linitial(clauses);
+	expr = get_sortgroupclause_expr((SortGroupClause *) first, aggregate->args);
 	if (aggregate->aggfilter != NULL)
 		rows *= clause_selectivity(root, (Node *) aggregate->aggfilter, 0, JOIN_INNER, NULL);
 	result = palloc(sizeof(InnerSort));
 	result->pathkeys = make_pathkeys_for_sortclauses(root, clauses, aggregate->args);
-	result->cost = gpusort_cost_of_inner_sort(types, rows, groups);
+	result->cost = gpusort_cost_of_inner_sort(gpusort_type_of_key(expr, first->sortop,
+																  exprCollation(expr)),
+											  rows, groups);
 	return result;
 }
 
@@ -141,27 +138,6 @@ spared_cost(const List *sorts, const List *pathkeys)
 	return cost;
 }
 
-/* Appends keys to others, but those of columns that are there already. */
-static List *
-append_keys(const List *pathkeys, const List *more)
-{
-	List	   *result = list_copy(pathkeys);
-	ListCell   *lc;
-
-	foreach(lc, more)
-	{
-		const PathKey *key = lfirst(lc);
-		bool		known = false;
-		ListCell   *other;
-
-		foreach(other, result)
-			known = known || lfirst_node(PathKey, other)->pk_eclass == key->pk_eclass;
-		if (!known)
-			result = lappend(result, lfirst(lc));
-	}
-	return result;
-}
-
 List *
 gpusort_keys_for_aggregates(PlannerInfo *root, double rows, double groups, Cost *spared)
 {
@@ -181,7 +157,7 @@ gpusort_keys_for_aggregates(PlannerInfo *root, double rows, double groups, Cost 
 		if (cost > *spared)
 		{
 			*spared = cost;
-			best = append_keys(root->group_pathkeys, pathkeys);
+			best = list_concat_unique_ptr(list_copy(root->group_pathkeys), pathkeys);
 		}
 	}
 	return list_length(best) > list_length(root->group_pathkeys) ? best : NIL;

@@ -110,14 +110,6 @@ describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *info)
 	return true;
 }
 
-static bool
-describe_sort(const Sort *sort, const List *rtable, GpuSortPlanInfo *info)
-{
-	read_sort_order(sort, &info->order);
-	info->rows = outerPlan(sort)->plan_rows;
-	return describe_order(outerPlan(sort), rtable, info);
-}
-
 /* --- is it worth it? ------------------------------------------------------ */
 
 /* Would the device be worth it if many rows came? */
@@ -133,17 +125,6 @@ suits_device(const Sort *sort, double bound, GpuSortPlanInfo info)
 		gpusort_reason_set(GPUSORT_PLANNED_COST, NULL);
 }
 
-/* Was this Sort's path ours, with a Gather whose workers feed it?  Our path
- * marks its Gather (make_parallel_path in sort_paths.c): no other Gather is
- * parallel-safe. */
-static bool
-is_of_our_path(const Sort *sort)
-{
-	const Plan *child = outerPlan(sort);
-
-	return IsA(child, Gather) && child->parallel_safe;
-}
-
 bool
 gpusort_all_stay_native(void)
 {
@@ -154,10 +135,18 @@ gpusort_all_stay_native(void)
 	return false;
 }
 
-/* The cheap checks come first, since every Sort of every plan passes here. */
+/*
+ * The cheap checks come first, since every Sort of every plan passes here.
+ *
+ * A Sort of a path of ours that groups, or has a Gather whose workers feed it,
+ * was chosen by its cost.  Our path marks its Gather (make_parallel_path in
+ * sort_paths.c): no other Gather is parallel-safe.
+ */
 bool
 gpusort_examine_sort(const Sort *sort, const GpuSortWalk *walk, GpuSortPlanInfo *info)
 {
+	const Plan *child = outerPlan(sort);
+
 	if (gpusort_all_stay_native())
 		return false;
 	if (IsA(sort, IncrementalSort))
@@ -165,11 +154,13 @@ gpusort_examine_sort(const Sort *sort, const GpuSortWalk *walk, GpuSortPlanInfo 
 	if (gpusort_is_below_foreign(walk) || (walk->nested && walk->foreign_below))
 		return gpusort_reason_set(GPUSORT_PLANNED_CUSTOM_SCAN, NULL);
 	if (!gpusort_debug_force &&
-		outerPlan(sort)->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
+		child->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
 		return gpusort_reason_set(GPUSORT_PLANNED_FEW_ROWS, NULL);
-	if (!describe_sort(sort, walk->statement->rtable, info))
+	read_sort_order(sort, &info->order);
+	info->rows = child->plan_rows;
+	if (!describe_order(child, walk->statement->rtable, info))
 		return false;
-	return gpusort_debug_force || is_of_our_path(sort) ||
+	return gpusort_debug_force || info->grouping || (IsA(child, Gather) && child->parallel_safe) ||
 		suits_device(sort, gpusort_bound_of(walk), *info);
 }
 
@@ -344,11 +335,22 @@ swap_nodes(const GatherMerge *merge, const CustomScan *old_sort)
 	return sort;
 }
 
+/* Is it our mark above the Sort of a grouping (make_sort_path in
+ * sort_paths.c)? */
+static bool
+marks_grouping(const Plan *plan)
+{
+	return IsA(plan, Limit) && ((const Limit *) plan)->limitCount == NULL &&
+		((const Limit *) plan)->limitOffset == NULL;
+}
+
 /* An Incremental Sort is a Sort too, since it begins with one. */
 static Plan *
 convert_sort(Sort *sort, const GpuSortWalk *walk)
 {
-	GpuSortPlanInfo info = {0};
+	GpuSortPlanInfo info = {
+		.grouping = walk->ancestors != NIL && marks_grouping(linitial(walk->ancestors))
+	};
 	MemoryContext old_context;
 	CustomScan *result;
 
@@ -364,6 +366,8 @@ convert_sort(Sort *sort, const GpuSortWalk *walk)
 	return &result->scan.plan;
 }
 
+/* It stays if a LIMIT bounds its rows, so that few go through its queues, and
+ * each worker decides the order of its own. */
 static Plan *
 convert_gather_merge(GatherMerge *merge, const GpuSortWalk *walk)
 {
@@ -372,44 +376,14 @@ convert_gather_merge(GatherMerge *merge, const GpuSortWalk *walk)
 	CustomScan *sort;
 
 	if (!IsA(below, CustomScan) || below->methods != &gpusort_scan_methods ||
-		below->scan.plan.initPlan != NIL)
+		below->scan.plan.initPlan != NIL ||
+		gpusort_keeps_top_rows(merge->plan.plan_rows, gpusort_bound_of(walk),
+							   merge->plan.plan_width))
 		return &merge->plan;
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(merge));
 	sort = swap_nodes(merge, below);
 	MemoryContextSwitchTo(old_context);
 	return feed_through_gather(sort, walk) ? &sort->scan.plan : &merge->plan;
-}
-
-/* --- groupings ------------------------------------------------------------ */
-
-Plan *
-gpusort_plan_grouping(const Sort *sort, List *tlist)
-{
-	GpuSortPlanInfo info = {.grouping = true};
-	CustomScan *scan;
-
-	describe_sort(sort, NIL, &info);
-	scan = make_node(sort, &info);
-	scan->scan.plan.targetlist = tlist;
-	scan->custom_scan_tlist = copyObject(sort->plan.targetlist);
-	return &scan->scan.plan;
-}
-
-/* The node of a path still has the planner's own target lists.  Other plans may
- * share these, so new ones are made. */
-static void
-finish_grouping(CustomScan *scan, GpuSortWalk *walk)
-{
-	const Var  *first = (const Var *) linitial_node(TargetEntry, scan->custom_scan_tlist)->expr;
-	MemoryContext old_context;
-
-	if (IsA(first, Var) && first->varno == OUTER_VAR)
-		return;
-	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
-	scan->custom_scan_tlist = gpusort_tlist_of(scan->custom_scan_tlist, OUTER_VAR);
-	scan->scan.plan.targetlist = gpusort_tlist_of(scan->scan.plan.targetlist, INDEX_VAR);
-	MemoryContextSwitchTo(old_context);
-	(void) feed_through_gather(scan, walk);
 }
 
 /* --- the statement -------------------------------------------------------- */
@@ -428,10 +402,11 @@ convert_plan(Plan *plan, GpuSortWalk *walk)
 			return convert_sort((Sort *) plan, walk);
 		case T_GatherMerge:
 			return convert_gather_merge((GatherMerge *) plan, walk);
-		case T_CustomScan:
-			if (((CustomScan *) plan)->methods == &gpusort_scan_methods)
-				finish_grouping((CustomScan *) plan, walk);
-			break;
+		case T_Limit:
+			if (!marks_grouping(plan))
+				break;
+			outerPlan(plan)->initPlan = plan->initPlan;
+			return outerPlan(plan);
 		default:
 			break;
 	}

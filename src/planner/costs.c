@@ -18,7 +18,6 @@
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 
@@ -89,26 +88,26 @@ typedef struct TypeCosts
 {
 	double		comparison;		/* times what cost_sort charges */
 	double		words;			/* of a value; a text has some 32 bytes */
-	double		hash;			/* of a value, in a grouping */
 	double		check;			/* of a returned row against the row before it */
 	/* a comparison inside an Agg, times what cost_sort charges; of values by
 	 * reference, which have abbreviated keys */
 	double		inner;
 } TypeCosts;
 
-static const TypeCosts costs_of_plain = {.comparison = 1,.hash = 4,.inner = 0.5};
-static const TypeCosts costs_of_bytes = {.comparison = 1.3,.words = 1,.hash = 6,.inner = 0.5};
-static const TypeCosts costs_of_numeric = {.comparison = 2,.words = 2,.hash = 10,.inner = 0.5};
-static const TypeCosts costs_of_icu = {.comparison = 2.5,.words = 30,.hash = 6,.inner = 2.5};
-static const TypeCosts costs_of_libc = {
-	.comparison = 5,.words = 55,.hash = 6,.check = 12,.inner = 5
-};
+static const TypeCosts costs_of_plain = {.comparison = 1,.inner = 0.5};
+static const TypeCosts costs_of_bytes = {.comparison = 1.3,.words = 1,.inner = 0.5};
+static const TypeCosts costs_of_numeric = {.comparison = 2,.words = 2,.inner = 0.5};
+static const TypeCosts costs_of_icu = {.comparison = 2.5,.words = 30,.inner = 2.5};
+static const TypeCosts costs_of_libc = {.comparison = 5,.words = 55,.check = 12,.inner = 5};
 
 /* The share of the rows that need the next key too, among those that need a
  * key. */
 #define SHARE_THAT_TIES	0.5
 
-/* The comparison of a row with another one of its group. */
+/* Costs of a grouping: of each key's share of the word, which is dearer for
+ * numeric and cheaper for integers, but only texts are grouped for less than
+ * they are sorted; and of comparing a row with another one of its group. */
+#define COST_HASH			6.0
 #define COST_GROUPED_ROW	8.0
 
 /* Returns the costs of a type's words, comparisons and checks, by its
@@ -133,23 +132,9 @@ costs_of_type(const GpuSortKeyType *type)
 	return costs;
 }
 
-/* A word of all keys only tells that rows differ, so all rows of a group are
+/* Each further key counts for the rows that tie in the keys before it.  The
+ * word of a grouping only tells that rows differ, so all rows of a group are
  * compared. */
-static void
-cost_grouping(const List *types, GpuSortPlanInfo *info)
-{
-	ListCell   *lc;
-
-	info->key_costs.words = 0;
-	foreach(lc, types)
-	{
-		info->key_costs.words += costs_of_type(lfirst(lc)).hash;
-	}
-	info->key_costs.native_factor = costs_of_type(linitial(types)).comparison;
-	info->key_costs.returned = COST_GROUPED_ROW * Max(0, 1 - info->groups / Max(1, info->rows));
-}
-
-/* Each further key counts for the rows that tie in the keys before it. */
 static void
 cost_keys(const List *types, GpuSortPlanInfo *info)
 {
@@ -158,11 +143,6 @@ cost_keys(const List *types, GpuSortPlanInfo *info)
 	double		shares = 0;
 	ListCell   *lc;
 
-	if (info->grouping)
-	{
-		cost_grouping(types, info);
-		return;
-	}
 	memset(sum, 0, sizeof(*sum));
 	foreach(lc, types)
 	{
@@ -178,32 +158,14 @@ cost_keys(const List *types, GpuSortPlanInfo *info)
 		share *= SHARE_THAT_TIES;
 	}
 	sum->native_factor /= shares;
+	if (info->grouping)
+	{
+		sum->words = COST_HASH * list_length(types);
+		sum->returned = COST_GROUPED_ROW * Max(0, 1 - info->groups / Max(1, info->rows));
+	}
 }
 
 /* --- estimates ------------------------------------------------------------ */
-
-/* A cheap test, made before a row's type is built. */
-static bool
-all_by_value(const PathTarget *target)
-{
-	ListCell   *lc;
-
-	foreach(lc, target->exprs)
-		if (!get_typbyval(exprType(lfirst(lc))))
-			return false;
-	return true;
-}
-
-/* Returns the bytes of a row in a chunk. */
-static int
-packed_width(const PathTarget *target)
-{
-	GpuSortRowFormat format = {0};
-
-	if (all_by_value(target))
-		gpusort_row_format_choose(&format, ExecTypeFromExprList(target->exprs));
-	return gpusort_row_expected_bytes(&format, target->width);
-}
 
 /* Converts such a cost into milliseconds. */
 static int
@@ -224,7 +186,10 @@ cost_natively(const GpuSortPlanInfo *info, int width)
 void
 gpusort_estimate(const PathTarget *target, const List *types, GpuSortPlanInfo *info)
 {
-	info->width = packed_width(target);
+	GpuSortRowFormat format;
+
+	gpusort_row_format_choose(&format, ExecTypeFromExprList(target->exprs));
+	info->width = gpusort_row_expected_bytes(&format, target->width);
 	cost_keys(types, info);
 	info->native_ms = milliseconds_of_cost(cost_natively(info, target->width));
 }
@@ -286,9 +251,8 @@ gpusort_cost_of_further_keys(double rows)
  * time through the host device, and the formula leaves them to PostgreSQL.
  */
 Cost
-gpusort_cost_of_inner_sort(const List *types, double rows, double groups)
+gpusort_cost_of_inner_sort(const GpuSortKeyType *type, double rows, double groups)
 {
-	const GpuSortKeyType *type = linitial(types);
 	double		levels = log2(Max(2, rows / Max(1, groups))) - 1;
 	double		comparison = get_typbyval(type->type) ? COMPAT_INNER_COMPARISON :
 		costs_of_type(type).inner;
@@ -316,9 +280,15 @@ gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width)
 /* --- a few rows of many --------------------------------------------------- */
 
 bool
+gpusort_keeps_top_rows(double rows, double bound, int width)
+{
+	return bound * (width + SizeofHeapTupleHeader) <= work_mem * 1024.0 && rows > 2 * bound;
+}
+
+bool
 gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bound, int width)
 {
-	return bound * (width + SizeofHeapTupleHeader) <= work_mem * 1024.0 &&
+	return gpusort_keeps_top_rows(info->rows, bound, width) &&
 		cpu_operator_cost * COST_COMPARISON * info->key_costs.native_factor *
 		(info->rows + COMPARISONS_OF_TOP_ROW * bound) <= cost_of_device(info).startup_cost;
 }

@@ -17,6 +17,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
 #include "optimizer/prep.h"
 #include "optimizer/tlist.h"
 #include "utils/lsyscache.h"
@@ -185,6 +186,8 @@ offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNod
 	if (can_be_hashed && leaves_groups_to_hashing(root, exprs, node, input.rows))
 		return;
 	input.groups = order_is_needless ? node->groups : 0;
+	if (root->parse->limitCount == NULL && pathkeys_contained_in(root->sort_pathkeys, pathkeys))
+		input.order_above = root->sort_pathkeys;
 	paths = gpusort_make_sort_paths(root, rel, &input);
 	foreach(lc, paths)
 	{
@@ -203,7 +206,7 @@ offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNod
 }
 
 void
-gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *distinct_rel)
+gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, void *extra)
 {
 	GroupNode	node = {.clause = compat_distinct_clause(root)};
 	List	   *pathkeys = root->distinct_pathkeys;
@@ -213,24 +216,23 @@ gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo 
 	if (list_length(pathkeys) < list_length(root->sort_pathkeys))
 		pathkeys = root->sort_pathkeys;
 	if (grouping_is_sortable(root->parse->distinctClause))
-		offer_groups(root, input_rel, distinct_rel, &node, pathkeys, !root->parse->hasDistinctOn);
+		offer_groups(root, input_rel, rel, &node, pathkeys, !root->parse->hasDistinctOn);
 }
 
 /* Paths without an order are offered if nothing but the groups needs the
  * sort. */
 void
-gpusort_add_group_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel,
-						const GroupPathExtraData *extra)
+gpusort_add_group_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, void *extra)
 {
 	GroupNode	node = {.extra = extra,.clause = compat_group_clause(root)};
 
 	/* others make a partition's groups, or parts of groups */
-	if (root->parse->groupingSets != NIL || IS_OTHER_REL(grouped_rel) ||
-		(extra->flags & GROUPING_CAN_USE_SORT) == 0)
+	if (root->parse->groupingSets != NIL || IS_OTHER_REL(rel) ||
+		(node.extra->flags & GROUPING_CAN_USE_SORT) == 0)
 		return;
 	if (root->parse->hasAggs)
 		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &node.costs);
 	/* an aggregate's own order may be among the pathkeys */
-	offer_groups(root, input_rel, grouped_rel, &node, root->group_pathkeys,
+	offer_groups(root, input_rel, rel, &node, root->group_pathkeys,
 				 compat_sorts_for_groups_only(root));
 }

@@ -20,14 +20,12 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planmain.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "plan/plan_info.h"
@@ -175,23 +173,19 @@ columns_that_stay(const List *plans, const List *columns)
 	return n;
 }
 
-/* Makes new lists, since other plans may share the old ones. */
+/* Makes new lists, since other plans may share the old ones.  Estimates stay
+ * as they are. */
 static void
-keep_columns(Plan *plan, int n, int dropped_width)
+keep_columns(Plan *plan, int n)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(GetMemoryChunkContext(plan));
 
 	plan->targetlist = list_truncate(list_copy(plan->targetlist), n);
-	plan->plan_width = Max(0, plan->plan_width - dropped_width);
 	if (gpusort_plan_is_ours(plan))
 	{
 		CustomScan *scan = (CustomScan *) plan;
-		GpuSortPlanInfo info;
 
 		scan->custom_scan_tlist = list_truncate(list_copy(scan->custom_scan_tlist), n);
-		gpusort_plan_info_read(scan, &info);
-		info.width = MAXALIGN(plan->plan_width + SizeofMinimalTupleHeader);
-		scan->custom_private = gpusort_plan_info_write(&info);
 	}
 	MemoryContextSwitchTo(old_context);
 }
@@ -200,21 +194,17 @@ void
 gpusort_drop_copies(Plan *plan)
 {
 	List	   *plans = plans_that_pass_columns_on(plan);
+	ListCell   *lc;
 	List	   *columns;
 	int			n;
-	int			dropped_width = 0;
-	ListCell   *lc;
 
 	if (plans == NIL)
 		return;
 	columns = get_tlist_exprs(((Plan *) llast(plans))->targetlist, true);
 	n = columns_that_stay(plans, columns);
-	/* the planner assumes the usual width of its type for a copy */
-	for_each_from(lc, columns, n)
-		dropped_width += get_typavgwidth(exprType(lfirst(lc)), exprTypmod(lfirst(lc)));
 	foreach(lc, plans)
 	{
 		if (n < list_length(columns))
-			keep_columns(lfirst(lc), n, dropped_width);
+			keep_columns(lfirst(lc), n);
 	}
 }

@@ -27,37 +27,30 @@ static int	planner_depth = 0;
 
 /* --- paths ---------------------------------------------------------------- */
 
-/* Adds our paths at the stages that sort, after other extensions' hooks. */
+/* The stages that sort. */
+static const struct
+{
+	GpuSortAddPaths add;
+	GpuSortProvider provider;
+}			sorting_stages[UPPERREL_FINAL + 1] = {
+	[UPPERREL_GROUP_AGG] = {gpusort_add_group_paths, GPUSORT_PROVIDER_GROUP},
+	[UPPERREL_WINDOW] = {gpusort_add_window_paths, GPUSORT_PROVIDER_WINDOW},
+	[UPPERREL_DISTINCT] = {gpusort_add_distinct_paths, GPUSORT_PROVIDER_GROUP},
+	[UPPERREL_ORDERED] = {gpusort_add_ordered_paths, GPUSORT_PROVIDER_ORDER},
+};
+
+/* Adds our paths after other extensions' hooks. */
 static void
 gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 						   RelOptInfo *output_rel, void *extra)
 {
+	GpuSortAddPaths add = sorting_stages[stage].add;
+
 	if (prev_create_upper_paths_hook)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
-	if (planner_depth != 1)
-		return;
-	/* some other stages have no input_rel */
-	switch (stage)
-	{
-		case UPPERREL_GROUP_AGG:
-			if (!gpusort_debug_providers_off[GPUSORT_PROVIDER_GROUP])
-				gpusort_add_group_paths(root, input_rel, output_rel, extra);
-			break;
-		case UPPERREL_WINDOW:
-			if (!gpusort_debug_providers_off[GPUSORT_PROVIDER_WINDOW])
-				gpusort_add_window_paths(root, input_rel, output_rel);
-			break;
-		case UPPERREL_DISTINCT:
-			if (!gpusort_debug_providers_off[GPUSORT_PROVIDER_GROUP])
-				gpusort_add_distinct_paths(root, input_rel, output_rel);
-			break;
-		case UPPERREL_ORDERED:
-			if (!gpusort_debug_providers_off[GPUSORT_PROVIDER_ORDER])
-				gpusort_add_ordered_paths(root, input_rel, output_rel);
-			break;
-		default:
-			break;
-	}
+	if (planner_depth == 1 && add != NULL &&
+		!gpusort_debug_providers_off[sorting_stages[stage].provider])
+		add(root, input_rel, output_rel, extra);
 }
 
 /* --- hooks ---------------------------------------------------------------- */

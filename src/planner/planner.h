@@ -49,12 +49,8 @@ extern bool gpusort_is_below_foreign(const GpuSortWalk *walk);
  * while another one was. */
 extern void gpusort_convert_plans(PlannedStmt *statement, bool nested);
 
-/* Returns the node for a Sort whose equal rows need only come together.  It is
- * finished with the statement's plans. */
-extern Plan *gpusort_plan_grouping(const Sort *sort, List *tlist);
-
 /* Can the Sort be a GpuSort, and how?  An Incremental Sort is a Sort too.
- * False: gpusort_reason_last tells why. */
+ * info->grouping is set already.  False: gpusort_reason_last tells why. */
 extern bool gpusort_examine_sort(const Sort *sort, const GpuSortWalk *walk, GpuSortPlanInfo *info);
 
 /* Must every sort be native now?  If so, gpusort_reason_last tells why. */
@@ -102,9 +98,12 @@ extern bool gpusort_takes_feeders(int feeders);
  * gpusort_set_keys first. */
 extern void gpusort_estimate(const PathTarget *target, const List *types, GpuSortPlanInfo *info);
 
-/* Does a native Sort, which keeps the first bound of info->rows rows in
- * work_mem, cost less than the device until its first row, from the packing on?
- * A row has width bytes. */
+/* Does a native Sort keep the first bound of these rows only, in work_mem?  A
+ * row has width bytes. */
+extern bool gpusort_keeps_top_rows(double rows, double bound, int width);
+
+/* If so, does that cost less than the device until its first row, from the
+ * packing on? */
 extern bool gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bound, int width);
 
 /* Returns the cost of a feeder that packs this many of the rows. */
@@ -119,8 +118,8 @@ extern bool gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width);
 extern Cost gpusort_cost_of_further_keys(double rows);
 
 /* Returns what the sorts inside an Agg, one for each group, cost more if their
- * rows arrive in no order. */
-extern Cost gpusort_cost_of_inner_sort(const List *types, double rows, double groups);
+ * rows arrive in no order.  type: of the first key. */
+extern Cost gpusort_cost_of_inner_sort(const GpuSortKeyType *type, double rows, double groups);
 
 /* Sets a GpuSort path's rows and costs, whatever enable_sort says.  before: the
  * cost until all rows were packed. */
@@ -140,6 +139,7 @@ typedef struct GpuSortInput
 	 * 0: the order matters */
 	double		groups;
 	bool		only_groups;	/* for a test: in an order only if not in groups */
+	List	   *order_above;	/* of groups; PostgreSQL sorts them again if they have another order */
 	/* costs that PostgreSQL does not charge its own paths for: the factor by
 	 * which its comparisons exceed cost_sort's estimate, set when paths are
 	 * made; and the sorts inside an Agg whose rows arrive in no order */
@@ -198,14 +198,17 @@ extern List *gpusort_keys_for_aggregates(PlannerInfo *root, double rows, double 
 /* --- upper_paths.c, group_paths.c --- */
 
 /* Each adds paths with GpuSort to the upper rel of its stage, beside
- * PostgreSQL's own, if they are possible and worth it. */
-extern void gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel,
-									  RelOptInfo *ordered_rel);
-extern void gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel,
-									 RelOptInfo *window_rel);
-extern void gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel,
-									   RelOptInfo *distinct_rel);
-extern void gpusort_add_group_paths(PlannerInfo *root, RelOptInfo *input_rel,
-									RelOptInfo *grouped_rel, const GroupPathExtraData *extra);
+ * PostgreSQL's own, if they are possible and worth it.  extra: of GROUP BY, a
+ * GroupPathExtraData. */
+typedef void (*GpuSortAddPaths) (PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel,
+								 void *extra);
+extern void gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel,
+									  void *extra);
+extern void gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel,
+									 void *extra);
+extern void gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel,
+									   void *extra);
+extern void gpusort_add_group_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel,
+									void *extra);
 
 #endif							/* GPUSORT_PLANNER_H */

@@ -13,7 +13,7 @@
  * costs the backend 50 to 200 ns a row.  PostgreSQL also charges the same for
  * any comparison of a Sort, although a comparison under the C library's
  * collations takes several times as long, and nothing for the sorts inside an
- * Agg.
+ * Agg.  So groups in no order, ours too, cost more if they are sorted again.
  *
  * Their costs are raised, ours are never lowered, because the steps above
  * choose a path by its costs.  Joins that seemed to cost less than their inputs
@@ -23,8 +23,10 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
 
 #include "compat.h"
 #include "planner/planner.h"
@@ -103,6 +105,15 @@ uncharged_cost(const RelOptInfo *input_rel, const Path *path, const GpuSortInput
 	return uncharged;
 }
 
+/* Returns the cost of the Sort above a path that lacks the order above, times a
+ * factor. */
+static Cost
+cost_of_sort_above(const Path *path, const GpuSortInput *input, double factor)
+{
+	return pathkeys_contained_in(input->order_above, path->pathkeys) ? 0 :
+		factor * compat_cost_of_sort(NULL, NIL, path->rows, path->pathtarget->width, work_mem);
+}
+
 /* Does our path take less time than the rel's paths, without being more
  * disabled than they are? */
 static bool
@@ -116,47 +127,40 @@ beats_rivals(const RelOptInfo *input_rel, const RelOptInfo *rel, const Path *pat
 		const Path *rival = lfirst(lc);
 
 		if (compat_disabled_nodes(rival) < compat_disabled_nodes(path) ||
-			rival->total_cost + uncharged_cost(input_rel, rival, input) <= path->total_cost)
+			rival->total_cost + uncharged_cost(input_rel, rival, input) +
+			cost_of_sort_above(rival, input, input->native_factor) <=
+			path->total_cost + cost_of_sort_above(path, input, 1))
 			return false;
 	}
 	return true;
 }
 
-/* Adds the rel's paths again at their real costs.  A sort or a hash table reads
- * all of its input before its first row, so that row costs more too. */
-static void
-charge_rivals(const RelOptInfo *input_rel, RelOptInfo *rel, const GpuSortInput *input)
-{
-	List	   *rivals = rel->pathlist;
-	ListCell   *lc;
-
-	rel->pathlist = NIL;
-	foreach(lc, rivals)
-	{
-		Path	   *rival = lfirst(lc);
-
-		gpusort_charge(rival, uncharged_cost(input_rel, rival, input));
-		add_path(rel, rival);
-	}
-}
-
-/* Rivals are charged before our paths are added, since add_path drops dominated
- * ones.  For tests, ours have no rivals. */
+/*
+ * Rivals are charged before our paths are added, since add_path drops dominated
+ * ones.  A sort or a hash table reads all of its input before its first row, so
+ * that row costs more too.  For tests, ours have no rivals.
+ */
 void
 gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths,
 					const GpuSortInput *input)
 {
+	List	   *rivals = rel->pathlist;
 	bool		wins = false;
 	ListCell   *lc;
 
 	foreach(lc, paths)
 	{
-		wins = wins || beats_rivals(input_rel, rel, lfirst(lc), input);
+		gpusort_charge(lfirst(lc), cost_of_sort_above(lfirst(lc), input, input->native_factor - 1));
+		wins = wins || gpusort_debug_force || beats_rivals(input_rel, rel, lfirst(lc), input);
 	}
-	if (gpusort_debug_force && paths != NIL)
+	if (wins)
 		rel->pathlist = NIL;
-	else if (wins)
-		charge_rivals(input_rel, rel, input);
+	foreach(lc, wins && !gpusort_debug_force ? rivals : NIL)
+	{
+		gpusort_charge(lfirst(lc), uncharged_cost(input_rel, lfirst(lc), input) +
+					   cost_of_sort_above(lfirst(lc), input, input->native_factor - 1));
+		add_path(rel, lfirst(lc));
+	}
 	foreach(lc, paths)
 	{
 		add_path(rel, lfirst(lc));

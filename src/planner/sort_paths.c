@@ -7,8 +7,8 @@
  *	    Gather over the partial path.  In the finished plan the Sort becomes a
  *	    GpuSort that the Gather's workers feed (convert.c).
  *
- * A Sort cannot express that equal rows need only come together.  In that case
- * a CustomPath stands over the Sort, and its plan replaces the Sort.
+ * If equal rows need only come together, the Sort stands below a Limit without
+ * a count, which promises no order.
  *
  * Runs in the backend that plans, in the planner's memory context.
  */
@@ -27,34 +27,6 @@
 #include "plan/plan_info.h"
 #include "planner/planner.h"
 #include "settings.h"
-
-/* --- groupings ------------------------------------------------------------ */
-
-static Plan *
-plan_grouping(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
-			  List *custom_plans)
-{
-	return gpusort_plan_grouping(linitial_node(Sort, custom_plans), tlist);
-}
-
-static const CustomPathMethods grouping_methods = {
-	.CustomName = "GpuSort",
-	.PlanCustomPath = plan_grouping,
-};
-
-static Path *
-make_grouping_path(SortPath *sort)
-{
-	CustomPath *grouping = makeNode(CustomPath);
-
-	grouping->path = sort->path;
-	grouping->path.type = T_CustomPath;
-	grouping->path.pathtype = T_CustomScan;
-	grouping->path.pathkeys = NIL;
-	grouping->custom_paths = list_make1(sort);
-	grouping->methods = &grouping_methods;
-	return &grouping->path;
-}
 
 /* --- the order ------------------------------------------------------------ */
 
@@ -131,13 +103,19 @@ static Path *
 make_sort_path(PlannerInfo *root, RelOptInfo *rel, Path *child, const GpuSortInput *input,
 			   const GpuSortPlanInfo *info, Cost before)
 {
-	SortPath   *sort = create_sort_path(root, rel, child, input->pathkeys, -1);
+	Path	   *sort = (Path *) create_sort_path(root, rel, child, input->pathkeys, -1);
+	Path	   *grouping;
 
-	gpusort_cost_path(&sort->path, info, before);
-	compat_copy_disabled_nodes(&sort->path, child);
+	gpusort_cost_path(sort, info, before);
+	compat_copy_disabled_nodes(sort, child);
 	if (!enable_sort && !gpusort_debug_force)
-		compat_disable_node(&sort->path);
-	return info->grouping ? make_grouping_path(sort) : &sort->path;
+		compat_disable_node(sort);
+	if (!info->grouping)
+		return sort;
+	/* marks a grouping (convert.c), since PostgreSQL makes no such node */
+	grouping = (Path *) create_limit_path(root, rel, sort, NULL, NULL, LIMIT_OPTION_COUNT, 0, 0);
+	grouping->pathkeys = NIL;
+	return grouping;
 }
 
 /*

@@ -91,10 +91,10 @@ find_unordered_child(PlannerInfo *root, RelOptInfo *input_rel, const RelOptInfo 
 /* Might a LIMIT let a Sort keep the top rows only?  Nothing is known of those
  * of queries around this one, nor of LIMIT $1. */
 static bool
-may_keep_top_rows(const PlannerInfo *root, double rows)
+may_keep_top_rows(const PlannerInfo *root, double rows, int width)
 {
 	if (root->limit_tuples > 0)
-		return rows > 2 * root->limit_tuples;
+		return gpusort_keeps_top_rows(rows, root->limit_tuples, width);
 	for (; root != NULL; root = root->parent_root)
 	{
 		if (root->parse->limitCount != NULL)
@@ -105,7 +105,8 @@ may_keep_top_rows(const PlannerInfo *root, double rows)
 
 /* The paths are offered over the rows in no order, as PostgreSQL's Sort is. */
 void
-gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel)
+gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel,
+						  void *extra)
 {
 	PathTarget *target = root->upper_targets[UPPERREL_ORDERED];
 	const Path *any = linitial(ordered_rel->pathlist);
@@ -118,7 +119,7 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 	ListCell   *lc;
 
 	if (!gpusort_worth_sorting(&input) ||
-		(!gpusort_debug_force && may_keep_top_rows(root, rows)))
+		(!gpusort_debug_force && may_keep_top_rows(root, rows, any->pathtarget->width)))
 		return;
 
 	/*
@@ -207,7 +208,8 @@ copy_over(const Path *node, const Path *bottom, Path *better)
  * that replaces the bottom.  Sorts above become GpuSorts in the finished plan.
  */
 void
-gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_rel)
+gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_rel,
+						 void *extra)
 {
 	Path	   *child = input_rel->cheapest_total_path;
 	Path	   *top = linitial(window_rel->pathlist);
