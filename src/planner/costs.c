@@ -270,6 +270,13 @@ cost_of_device(const GpuSortPlanInfo *info)
 	return path;
 }
 
+Cost
+gpusort_cost_of_sort(GpuSortPlanInfo info, double rows, int width)
+{
+	info.rows = rows;
+	return Min(cost_natively(&info, width), cost_of_device(&info).total_cost);
+}
+
 bool
 gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width)
 {

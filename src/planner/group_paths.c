@@ -151,13 +151,9 @@ make_presorted_paths(PlannerInfo *root, RelOptInfo *rel, const GroupNode *node,
 static bool
 has_order(const Path *path)
 {
-	while (IsA(path, SubqueryScanPath) || IsA(path, ProjectionPath))
-	{
-		if (path->pathkeys != NIL)
-			return true;
+	while (path->pathkeys == NIL && (IsA(path, SubqueryScanPath) || IsA(path, ProjectionPath)))
 		path = IsA(path, ProjectionPath) ? ((const ProjectionPath *) path)->subpath :
 			((const SubqueryScanPath *) path)->subpath;
-	}
 	return path->pathkeys != NIL;
 }
 

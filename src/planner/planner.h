@@ -109,6 +109,10 @@ extern bool gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bou
 /* Returns the cost of a feeder that packs this many of the rows. */
 extern Cost gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows);
 
+/* Returns the cost of such a sort of rows of this width, by PostgreSQL or by
+ * the device, whichever is cheaper. */
+extern Cost gpusort_cost_of_sort(GpuSortPlanInfo info, double rows, int width);
+
 /* Does the device, from the packing of the rows to their output, cost no more
  * than a native sort?  The fixed cost of a job does not count. */
 extern bool gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width);
@@ -139,12 +143,9 @@ typedef struct GpuSortInput
 	 * 0: the order matters */
 	double		groups;
 	bool		only_groups;	/* for a test: in an order only if not in groups */
-	List	   *order_above;	/* of groups; PostgreSQL sorts them again if they have another order */
-	/* costs that PostgreSQL does not charge its own paths for: the factor by
-	 * which its comparisons exceed cost_sort's estimate, set when paths are
-	 * made; and the sorts inside an Agg whose rows arrive in no order */
-	double		native_factor;
-	Cost		inner_sorts;
+	List	   *order_above;	/* of groups, which a Sort makes if they lack it */
+	Cost		inner_sorts;	/* of an Agg whose rows arrive in no order; PostgreSQL leaves it out */
+	GpuSortPlanInfo sort;		/* by the pathkeys, set when paths are made */
 } GpuSortInput;
 
 /* Describes rows of a rel, which child returns, and others in parallel if the

@@ -40,30 +40,23 @@
 /* In cpu_operator_cost, for a row: half of the least that was measured. */
 #define COST_BEYOND_CACHE	40.0
 
-/* Each kind of path that an upper step makes is listed here. */
+/* Each kind of path that an upper step makes is listed here.  All of them begin
+ * with a Path and their input. */
 Path *
 gpusort_path_below(const Path *path)
 {
 	switch (nodeTag(path))
 	{
 		case T_ProjectionPath:
-			return ((const ProjectionPath *) path)->subpath;
 		case T_AggPath:
-			return ((const AggPath *) path)->subpath;
 		case T_GroupPath:
-			return ((const GroupPath *) path)->subpath;
 		case T_UpperUniquePath:
-			return ((const UpperUniquePath *) path)->subpath;
 		case T_WindowAggPath:
-			return ((const WindowAggPath *) path)->subpath;
 		case T_GatherPath:
-			return ((const GatherPath *) path)->subpath;
 		case T_GatherMergePath:
-			return ((const GatherMergePath *) path)->subpath;
 		case T_SortPath:
 		case T_IncrementalSortPath:
-			/* an IncrementalSortPath begins with a SortPath */
-			return ((const SortPath *) path)->subpath;
+			return ((const ProjectionPath *) path)->subpath;
 		default:
 			return NULL;
 	}
@@ -94,7 +87,8 @@ uncharged_cost(const RelOptInfo *input_rel, const Path *path, const GpuSortInput
 	uncharged = uncharged_cost(input_rel, below, input);
 	if ((IsA(path, SortPath) || IsA(path, IncrementalSortPath)) &&
 		!(IsA(below, WindowAggPath) && below->parent == path->parent))
-		uncharged += (input->native_factor - 1) * Max(0, path->total_cost - below->total_cost);
+		uncharged += (input->sort.key_costs.native_factor - 1) *
+			Max(0, path->total_cost - below->total_cost);
 	if (IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_HASHED &&
 		((const AggPath *) path)->numGroups * (below->pathtarget->width + HASH_ENTRY_BYTES) >
 		CACHE_BYTES)
@@ -105,13 +99,20 @@ uncharged_cost(const RelOptInfo *input_rel, const Path *path, const GpuSortInput
 	return uncharged;
 }
 
-/* Returns the cost of the Sort above a path that lacks the order above, times a
- * factor. */
+/* Returns the cost of the Sort above a path that lacks the order above, by
+ * PostgreSQL or by the device; or only what PostgreSQL does not charge of
+ * it. */
 static Cost
-cost_of_sort_above(const Path *path, const GpuSortInput *input, double factor)
+cost_of_sort_above(const Path *path, const GpuSortInput *input, bool uncharged)
 {
-	return pathkeys_contained_in(input->order_above, path->pathkeys) ? 0 :
-		factor * compat_cost_of_sort(NULL, NIL, path->rows, path->pathtarget->width, work_mem);
+	int			width = path->pathtarget->width;
+	Cost		charged;
+
+	if (pathkeys_contained_in(input->order_above, path->pathkeys))
+		return 0;
+	charged = compat_cost_of_sort(NULL, NIL, path->rows, width, work_mem);
+	return Max(charged, gpusort_cost_of_sort(input->sort, path->rows, width)) -
+		(uncharged ? charged : 0);
 }
 
 /* Does our path take less time than the rel's paths, without being more
@@ -120,6 +121,7 @@ static bool
 beats_rivals(const RelOptInfo *input_rel, const RelOptInfo *rel, const Path *path,
 			 const GpuSortInput *input)
 {
+	Cost		cost = path->total_cost + cost_of_sort_above(path, input, false);
 	ListCell   *lc;
 
 	foreach(lc, rel->pathlist)
@@ -128,8 +130,7 @@ beats_rivals(const RelOptInfo *input_rel, const RelOptInfo *rel, const Path *pat
 
 		if (compat_disabled_nodes(rival) < compat_disabled_nodes(path) ||
 			rival->total_cost + uncharged_cost(input_rel, rival, input) +
-			cost_of_sort_above(rival, input, input->native_factor) <=
-			path->total_cost + cost_of_sort_above(path, input, 1))
+			cost_of_sort_above(rival, input, false) <= cost)
 			return false;
 	}
 	return true;
@@ -150,7 +151,6 @@ gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths,
 
 	foreach(lc, paths)
 	{
-		gpusort_charge(lfirst(lc), cost_of_sort_above(lfirst(lc), input, input->native_factor - 1));
 		wins = wins || gpusort_debug_force || beats_rivals(input_rel, rel, lfirst(lc), input);
 	}
 	if (wins)
@@ -158,11 +158,12 @@ gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths,
 	foreach(lc, wins && !gpusort_debug_force ? rivals : NIL)
 	{
 		gpusort_charge(lfirst(lc), uncharged_cost(input_rel, lfirst(lc), input) +
-					   cost_of_sort_above(lfirst(lc), input, input->native_factor - 1));
+					   cost_of_sort_above(lfirst(lc), input, true));
 		add_path(rel, lfirst(lc));
 	}
 	foreach(lc, paths)
 	{
+		gpusort_charge(lfirst(lc), cost_of_sort_above(lfirst(lc), input, true));
 		add_path(rel, lfirst(lc));
 	}
 }

@@ -91,7 +91,8 @@ describe_sort(GpuSortInput *input, const Path *child, int feeders, GpuSortPlanIn
 	if (types == NIL || !gpusort_takes_feeders(feeders) || !gpusort_set_keys(types, info))
 		return false;
 	gpusort_estimate(child->pathtarget, types, info);
-	input->native_factor = Max(input->native_factor, info->key_costs.native_factor);
+	if (!info->grouping)
+		input->sort = *info;
 	return true;
 }
 
@@ -174,7 +175,9 @@ make_parallel_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input, bool
 GpuSortInput
 gpusort_input(RelOptInfo *rel, Path *child, double rows, List *pathkeys)
 {
-	GpuSortInput input = {.child = child,.rows = rows,.pathkeys = pathkeys,.native_factor = 1};
+	GpuSortInput input = {
+		.child = child,.rows = rows,.pathkeys = pathkeys,.sort.key_costs.native_factor = 1
+	};
 
 	if (rel->consider_parallel && rel->partial_pathlist != NIL)
 		input.partial = linitial(rel->partial_pathlist);

@@ -190,12 +190,9 @@ copy_over(const Path *node, const Path *bottom, Path *better)
 	copy->parallel_safe = copy->parallel_safe && below->parallel_safe;
 	compat_add_disabled_nodes(copy, compat_disabled_nodes(below) - compat_disabled_nodes(old));
 	if (is_window)
-	{
 		copy->pathkeys = below->pathkeys;
-		((WindowAggPath *) copy)->subpath = below;
-	}
-	else
-		((SortPath *) copy)->subpath = below;
+	/* where a WindowAggPath and a SortPath have it (gpusort_path_below) */
+	((SortPath *) copy)->subpath = below;
 	return copy;
 }
 
