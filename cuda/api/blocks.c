@@ -32,40 +32,30 @@ gsort_job_finish_run(gsort_job *job, gsort_finish_how how)
 	return status;
 }
 
-void
-gsort_finish_done(gsort_job *job, gsort_status status)
-{
-	if (status == GSORT_OK)
-		job->state = GSORT_RUN_FINISHED;
-	else if (status == GSORT_NOMEM)
-		job->state = GSORT_RUN_FEEDING;
-	else
-		job->state = GSORT_RUN_FAILED;
-}
-
 /* --- directories ---------------------------------------------------------- */
 
+/* The number of blocks from one begin to the next. */
 static uint64_t
-blocks_of_row(const block_cut *cut, uint64_t units)
+blocks_between(const block_cut *cut, const block_begin *begin)
 {
-	return (units + cut->piece_units - 1) / cut->piece_units;
+	return begin[1].row - begin[0].row == 1 ?
+		(begin[1].units - begin[0].units + cut->piece_units - 1) / cut->piece_units : 1;
 }
 
-/* Makes the blocks of one stretch of the sorted stream; the stretch begins a
- * block. */
 static gsort_block *
 write_blocks(const gsort_job *job, const block_cut *cut, gsort_block *block,
-			 uint64_t first_row, uint64_t rows, uint64_t units)
+			 const block_begin *begin)
 {
-	uint64_t	pieces = rows == 1 ? blocks_of_row(cut, units) : 1;
+	uint64_t	pieces = blocks_between(cut, begin);
+	uint64_t	units = begin[1].units - begin[0].units;
 	int			with_ties = tie_bits_wanted(&job->options);
 
 	for (uint64_t piece = 0; piece < pieces; piece++, block++)
 	{
 		uint64_t	piece_units = pieces == 1 ? units : gsort_min_u64(units, cut->piece_units);
 
-		block->first_row = piece == 0 ? first_row : first_row + 1;
-		block->rows = piece == 0 ? (uint32_t) rows : 0;
+		block->first_row = begin->row + (piece > 0);
+		block->rows = piece == 0 ? (uint32_t) (begin[1].row - begin[0].row) : 0;
 		block->flags = (piece > 0 ? GSORT_BLOCK_CONTINUED : 0) |
 			(piece + 1 < pieces ? GSORT_BLOCK_CONTINUES : 0);
 		block->row_bytes = (uint32_t) (piece_units * 8);
@@ -78,26 +68,23 @@ write_blocks(const gsort_job *job, const block_cut *cut, gsort_block *block,
 }
 
 gsort_status
-gsort_make_directory(gsort_job *job, const uint32_t *begin_rows, const uint64_t *begin_units,
-					 uint64_t n, uint64_t total_rows, uint64_t total_units)
+gsort_make_directory(gsort_job *job, block_begin *begins, uint64_t n)
 {
 	block_cut	cut = block_cut_make(job->options.block_bytes,
 									 tie_bits_wanted(&job->options), 0);
 	uint64_t	blocks = 0;
 	gsort_block *block;
 
-#define ROWS_OF(i) ((i + 1 < n ? begin_rows[i + 1] : total_rows) - begin_rows[i])
-#define UNITS_OF(i) ((i + 1 < n ? begin_units[i + 1] : total_units) - begin_units[i])
+	if (n > 0)
+		begins[n] = (block_begin) {job->rows, job->fed_units};
 	for (uint64_t i = 0; i < n; i++)
-		blocks += ROWS_OF(i) == 1 ? blocks_of_row(&cut, UNITS_OF(i)) : 1;
+		blocks += blocks_between(&cut, &begins[i]);
 	job->blocks = malloc((blocks + 1) * sizeof(gsort_block));
 	if (job->blocks == NULL)
 		return gsort_fail(job->device, GSORT_NOMEM, "out of memory for the directory");
 	block = job->blocks;
 	for (uint64_t i = 0; i < n; i++)
-		block = write_blocks(job, &cut, block, begin_rows[i], ROWS_OF(i), UNITS_OF(i));
-#undef ROWS_OF
-#undef UNITS_OF
+		block = write_blocks(job, &cut, block, &begins[i]);
 	job->n_blocks = blocks;
 	return GSORT_OK;
 }
@@ -153,7 +140,6 @@ gsort_job_blocks(gsort_job *job, const gsort_block **blocks, uint64_t *n)
 gsort_status
 gsort_job_fetch(gsort_job *job, uint64_t number, void *dst, uint64_t tag)
 {
-	const gsort_device_ops *ops = job->device->ops;
 	const gsort_block *block;
 	gsort_status status;
 
@@ -162,20 +148,11 @@ gsort_job_fetch(gsort_job *job, uint64_t number, void *dst, uint64_t tag)
 	if (job->closing || !directory_stands(job) || number >= job->n_blocks)
 		return gsort_bad_argument(job->device, "fetch");
 	block = &job->blocks[number];
-	if (job->state == GSORT_RUN_MERGED)
-		status = ops->job_fetch_order(job, block->first_row, block->bytes, dst, tag);
-	else
-		status = ops->job_fetch(job, number, dst, tag);
+	status = job->device->ops->job_fetch(job, block, dst, tag);
 	if (status == GSORT_OK)
 	{
 		job->fetches++;
 		job->stats.bytes_out += block->bytes;
 	}
 	return status;
-}
-
-void
-gsort_fetch_done(gsort_job *job)
-{
-	job->fetches--;
 }

@@ -132,8 +132,8 @@ void
 gsort_device_get_info(gsort_device *device, gsort_device_info *info)
 {
 	memset(info, 0, sizeof(*info));
-	info->struct_bytes = sizeof(*info);
 	device->ops->get_info(device, info);
+	info->struct_bytes = sizeof(*info);
 	info->budget_bytes = device->budget_bytes;
 	info->reserved_bytes = device->reserved_bytes;
 	info->lost = device->lost;

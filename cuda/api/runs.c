@@ -32,6 +32,24 @@ any_null_so_far(const gsort_job *job)
 	return 0;
 }
 
+/* Device memory of the retained keys of all runs, once this one has ended. */
+static uint64_t
+retained_bytes_after(const gsort_job *job, gsort_retain retain)
+{
+	return job->retained_bytes + retained_keys_bytes(job->options.key_columns, job->rows,
+													 retain == GSORT_RETAIN_KEYS_AND_NULLS);
+}
+
+/* Device memory of a merge of all ended rows beside their keys. */
+static uint64_t
+merge_bytes(const gsort_job *job, uint32_t runs)
+{
+	const gsort_device_ops *ops = job->device->ops;
+
+	return merge_order_bytes(job->ended_rows) +
+		(ops->merge_scratch_bytes != NULL ? ops->merge_scratch_bytes(job->ended_rows, runs) : 0);
+}
+
 /*
  * Decides the fate of the keys of the ending run. ended_stats and ended_rows
  * already include this run.  A job with inexact values retains nothing, because
@@ -42,7 +60,6 @@ any_null_so_far(const gsort_job *job)
 static gsort_retain
 what_to_retain(const gsort_job *job)
 {
-	const gsort_device_ops *ops = job->device->ops;
 	gsort_retain	retain = any_null_so_far(job) ? GSORT_RETAIN_KEYS_AND_NULLS : GSORT_RETAIN_KEYS;
 	uint32_t	runs = job->stats.runs + 1;
 	uint64_t	others_retained_bytes = job->device->retained_bytes - job->retained_bytes;
@@ -52,19 +69,13 @@ what_to_retain(const gsort_job *job)
 	if (!job->stats.keys_retained || runs > GSORT_MERGE_RUNS_MAX ||
 		plan_of_ended_runs(job).words > 1)
 		return GSORT_RETAIN_NOTHING;
-	retained_bytes = job->retained_bytes + ops->retained_bytes(job, job->rows, retain);
-	bytes = retained_bytes + ops->merge_bytes(job, job->ended_rows, runs);
+	retained_bytes = retained_bytes_after(job, retain);
+	bytes = retained_bytes + merge_bytes(job, runs);
 	if (others_retained_bytes + bytes > job->device->budget_bytes / 2 ||
 		bytes > gsort_budget_for_job(job) || retained_bytes +
 		gsort_least_bytes(job) > gsort_budget_for_job(job))
 		return GSORT_RETAIN_NOTHING;
 	return retain;
-}
-
-static uint64_t
-retained_bytes_after(const gsort_job *job)
-{
-	return job->retained_bytes + job->device->ops->retained_bytes(job, job->rows, job->retain);
 }
 
 /* Raises the reservation so that the next run can begin beside the retained
@@ -73,7 +84,7 @@ static void
 make_room_for_next_run(gsort_job *job)
 {
 	uint64_t	had = job->reserved_bytes + job->retained_bytes;
-	uint64_t	needed = retained_bytes_after(job) + gsort_least_bytes(job);
+	uint64_t	needed = retained_bytes_after(job, job->retain) + gsort_least_bytes(job);
 
 	if (needed > had)
 		gsort_set_reserved(job, job->reserved_bytes + needed - had, job->retained_bytes);
@@ -117,19 +128,19 @@ begin_run(gsort_job *job)
 	job->state = GSORT_RUN_FEEDING;
 }
 
-void
-gsort_run_begun(gsort_job *job, gsort_status status, int retained)
+static void
+end_run(gsort_job *job, gsort_status status)
 {
 	uint64_t	bytes = job->reserved_bytes + job->retained_bytes;
-	uint64_t	retained_bytes = retained ? retained_bytes_after(job) : 0;
+	uint64_t	retained_bytes = 0;
 
+	job->state = GSORT_RUN_FAILED;
 	if (status != GSORT_OK)
-	{
-		job->state = GSORT_RUN_FAILED;
 		return;
-	}
+	if (job->retain != GSORT_RETAIN_NOTHING)
+		retained_bytes = retained_bytes_after(job, job->retain);
 	job->stats.runs++;
-	job->stats.keys_retained = retained;
+	job->stats.keys_retained = job->retain != GSORT_RETAIN_NOTHING;
 	gsort_end_reservations(job, bytes > retained_bytes ? bytes - retained_bytes : 0,
 						   retained_bytes);
 	begin_run(job);
@@ -155,7 +166,7 @@ gsort_job_merge(gsort_job *job)
 						  job->stats.runs);
 	plan = plan_of_ended_runs(job);
 	run_bytes = job->reserved_bytes > 0 ? ops->job_bytes(job, 0, 0) : 0;
-	bytes = job->retained_bytes + ops->merge_bytes(job, job->ended_rows, job->stats.runs);
+	bytes = job->retained_bytes + merge_bytes(job, job->stats.runs);
 	if (run_bytes + bytes > gsort_budget_for_job(job))
 		return gsort_fail(job->device, GSORT_NOMEM,
 						  "a merge in %llu bytes exceeds the budget of %llu bytes, "
@@ -179,20 +190,36 @@ gsort_job_merge(gsort_job *job)
 	return status;
 }
 
-void
-gsort_merge_done(gsort_job *job, gsort_status status)
+static void
+end_merge(gsort_job *job, gsort_status status)
 {
-	const gsort_device_ops *ops = job->device->ops;
-
 	if (status == GSORT_OK)
 	{
-		job->state = GSORT_RUN_MERGED;
 		job->stats.rows = job->ended_rows;
-		gsort_set_reserved(job, job->reserved_bytes, ops->order_bytes(job, job->ended_rows));
+		gsort_set_reserved(job, job->reserved_bytes, merge_order_bytes(job->ended_rows));
 		return;
 	}
 	gsort_free_directory(job);
-	gsort_set_reserved(job, job->reserved_bytes, job->retained_bytes -
-				ops->merge_bytes(job, job->ended_rows, job->stats.runs));
-	job->state = status == GSORT_NOMEM ? GSORT_RUN_FEEDING : GSORT_RUN_FAILED;
+	gsort_set_reserved(job, job->reserved_bytes,
+					   job->retained_bytes - merge_bytes(job, job->stats.runs));
+}
+
+/* --- the end of an operation ---------------------------------------------- */
+
+gsort_event
+gsort_operation_ended(gsort_job *job, gsort_event_kind kind, gsort_status status, uint64_t tag)
+{
+	if (kind == GSORT_EVENT_FETCHED)
+		job->fetches--;
+	else if (kind == GSORT_EVENT_RUN_BEGUN && !job->closing)
+		end_run(job, status);
+	else if ((kind == GSORT_EVENT_RUN_FINISHED || kind == GSORT_EVENT_MERGED) && !job->closing)
+	{
+		if (kind == GSORT_EVENT_MERGED)
+			end_merge(job, status);
+		job->state = status == GSORT_NOMEM ? GSORT_RUN_FEEDING :
+			status != GSORT_OK ? GSORT_RUN_FAILED :
+			kind == GSORT_EVENT_MERGED ? GSORT_RUN_MERGED : GSORT_RUN_FINISHED;
+	}
+	return (gsort_event) {kind, status, job->options.tag, tag};
 }

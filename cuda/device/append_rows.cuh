@@ -2,11 +2,11 @@
  * append_rows.cuh
  *	  The append kernel: checks a chunk's row offsets and files its rows.
  *
- * In:  a slice of one chunk's row_start, keys and nulls, in device memory, so
- *	    that no process can change them between the check and the use.
- * Out: the slice's row words in the word extents, keys by column and NULL bits
- *	    in the key extents, and the extremes of the rows' lengths in the run's
- *	    header; or its bad_data flag.
+ * In:  a chunk's row_start, keys and nulls, in device memory, so that no process
+ *	    can change them between the check and the use.
+ * Out: its row words in the word extents, keys by column and NULL bits in the
+ *	    key extents, and the extremes of the rows' lengths in the run's header;
+ *	    or its bad_data flag.
  *
  * A chunk with wrong offsets fails its own job only, because no row word points
  * outside its chunk.  The finish checks the keys (run_keys.cuh), when the
@@ -17,39 +17,37 @@
 
 #include "device/arena.cuh"
 
-typedef struct append_slice
+typedef struct appended_chunk
 {
-	const uint32_t *row_start;	/* [rows], and one more unless ends_chunk */
+	const uint32_t *row_start;	/* [rows] */
 	const uint64_t *keys;		/* [rows][columns] */
 	const uint32_t *nulls;		/* [rows], unused if null_mask is 0 */
 	uint32_t	rows;
-	int			begins_chunk;	/* the slice begins with the chunk's first row */
-	int			ends_chunk;		/* the slice ends with the chunk's last row */
 	uint64_t	data_units;		/* length of the chunk */
 	uint64_t	end_units;		/* end of its last row, from the chunk's begin */
 	uint64_t	first_unit;		/* place of the chunk in the arena */
-	uint64_t	first_row;		/* number of the slice's first row in the run */
-} append_slice;
+	uint64_t	first_row;		/* number of its first row in the run */
+} appended_chunk;
 
-/* The word of row i of the slice; 0, which no row has, if its offsets are
+/* The word of row i of the chunk; 0, which no row has, if its offsets are
  * wrong. */
 static inline GSORT_HD uint64_t
-append_row_word(const append_slice *slice, uint32_t i)
+append_row_word(const appended_chunk *chunk, uint32_t i)
 {
-	int			is_last = slice->ends_chunk && i + 1 == slice->rows;
-	uint64_t	start = slice->row_start[i];
-	uint64_t	end = is_last ? slice->end_units : slice->row_start[i + 1];
+	int			is_last = i + 1 == chunk->rows;
+	uint64_t	start = chunk->row_start[i];
+	uint64_t	end = is_last ? chunk->end_units : chunk->row_start[i + 1];
 
-	if (slice->begins_chunk && i == 0 && start != 0)
+	if (i == 0 && start != 0)
 		return 0;
-	return row_word_checked(slice->first_unit, slice->data_units, start, end, is_last);
+	return row_word_checked(chunk->first_unit, chunk->data_units, start, end, is_last);
 }
 
 /* A safe word for rows of a refused chunk: one unit of the chunk itself. */
 static inline GSORT_HD uint64_t
-append_refused_word(const append_slice *slice)
+append_refused_word(const appended_chunk *chunk)
 {
-	return row_word_make(slice->first_unit, 1);
+	return row_word_make(chunk->first_unit, 1);
 }
 
 #ifdef __CUDACC__
@@ -92,33 +90,33 @@ record_lengths(uint32_t units, uint32_t long_units, run_header *header)
 }
 
 static __device__ __forceinline__ uint64_t
-file_row(const append_slice *slice, uint32_t i, extent_table words, const key_table *table,
+file_row(const appended_chunk *chunk, uint32_t i, extent_table words, const key_table *table,
 		 run_header *header)
 {
-	uint64_t	row = slice->first_row + i;
-	uint64_t	word = append_row_word(slice, i);
+	uint64_t	row = chunk->first_row + i;
+	uint64_t	word = append_row_word(chunk, i);
 
 	if (word == 0)
 	{
 		header->bad_data = GSORT_BAD_OFFSETS;
-		word = append_refused_word(slice);
+		word = append_refused_word(chunk);
 	}
 	*word_at(words, row) = word;
 	for (uint32_t c = 0; c < table->columns; c++)
-		*key_table_key(table, row, c) = slice->keys[(size_t) i * table->columns + c];
+		*key_table_key(table, row, c) = chunk->keys[(size_t) i * table->columns + c];
 	if (table->null_mask != 0)
-		*key_table_nulls(table, row) = slice->nulls[i] & table->null_mask;
+		*key_table_nulls(table, row) = chunk->nulls[i] & table->null_mask;
 	return word;
 }
 
 /* long_units: the longest row that may share an output block.  Grid: a thread
- * for each row of the slice, in whole warps. */
+ * for each row of the chunk, in whole warps. */
 static __global__ void
-append_rows_kernel(append_slice slice, extent_table words, key_table table, uint32_t long_units,
+append_rows_kernel(appended_chunk chunk, extent_table words, key_table table, uint32_t long_units,
 				   run_header *header)
 {
 	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
-	uint64_t	word = i < slice.rows ? file_row(&slice, i, words, &table, header) : 0;
+	uint64_t	word = i < chunk.rows ? file_row(&chunk, i, words, &table, header) : 0;
 
 	record_lengths((uint32_t) row_word_units(word), long_units, header);
 }

@@ -3,18 +3,14 @@
  *	  The structs of the CUDA device, and the functions that its files share.
  *	  The only bodies are launch arithmetic and injected failures.
  *
- * gsort_cuda.cu      the table of operations, the figures
- * cuda_open.cu       opening and shutting
+ * cuda_open.cu       opening and shutting, the table of operations
  * cuda_self_job.cu   self-test jobs at opening
  * cuda_errors.cu     classification of CUDA errors
  * cuda_memory.cu     device memory
- * cuda_staging.cu    pinned memory of the host: gsort_pin's ranges, our staging
- * cuda_poll.cu       completed work, as events
+ * cuda_staging.cu    pinned memory of the host: gsort_pin's range, our staging
  * cuda_job.cu        jobs: open, extents, close
- * cuda_operation.cu  the common part of appends and fetches
- * cuda_append.cu     chunks to the device
- * cuda_fetch.cu      output blocks to the host
- * cuda_work.cu       the common part of finishes, ends of runs and merges
+ * cuda_transfers.cu  chunks to the device, output blocks to the host
+ * cuda_work.cu       the common part of all work, and its events
  * cuda_finish.cu     the finish
  * cuda_order.cu      the order of its rows (interface: cuda_finish.cuh)
  * cuda_runs.cu       several runs: their retained keys, their merge
@@ -49,13 +45,11 @@
 #define APPEND_LANES		4
 #define FETCH_LANES			4
 #define SORT_STREAMS		2
-#define SLICE_ROWS			GSORT_KEY_EXTENT_ROWS	/* rows of a chunk staged together */
 #define LAUNCH_THREADS		256
 #define BEGINS_SLOT_BYTES	((size_t) 256 << 10)	/* bytes of a directory read back at once */
 #define STAGINGS			2		/* one made at opening, one more if pinning fails */
 
-/* A chunk of at most block_bytes has at most one row per 8 bytes. */
-#define SLICE_KEYS_BYTES	(SLICE_ROWS * sizeof(uint64_t) * GSORT_MAX_KEY_COLUMNS)
+#define CHUNK_ROWS_MAX		(GSORT_BLOCK_BYTES_MAX / 8)	/* a row has at least 8 bytes */
 
 typedef struct cuda_job cuda_job;
 
@@ -81,14 +75,6 @@ typedef struct pinned_staging
 	block_map	blocks;
 } pinned_staging;
 
-/* A range registered by gsort_pin. */
-typedef struct pinned_region
-{
-	struct pinned_region *next;
-	char	   *base;
-	size_t		bytes;
-} pinned_region;
-
 typedef struct cuda_operation
 {
 	struct cuda_operation *next;
@@ -108,7 +94,7 @@ typedef struct cuda_lane
 	cudaStream_t notices;		/* runs cuda_wake after each operation */
 	cuda_operation *oldest;
 	cuda_operation *newest;
-	cuda_array	keys;			/* append lanes: holds a slice of a chunk */
+	cuda_array	keys;			/* append lanes: hold a chunk's arrays */
 	cuda_array	row_start;
 	cuda_array	nulls;
 	cuda_array	block;			/* fetch lanes: holds the gathered output block */
@@ -117,13 +103,7 @@ typedef struct cuda_lane
 typedef struct cuda_device
 {
 	gsort_device common;		/* must be first */
-	int			ordinal;
-	int			devices;		/* devices of this kind at opening */
-	char		name[128];
-	uint64_t	memory_bytes;
-	int			compute_capability;
-	int			driver_version;
-	int			runtime_version;
+	gsort_device_info facts;	/* those that do not change */
 	int			event_fd;
 	int			drained;		/* the lost device has stopped all work */
 
@@ -146,9 +126,9 @@ typedef struct cuda_device
 	cudaEvent_t idle;
 
 	cuda_operation *free_operations;
-	uint64_t	n_operations;	/* total, free or not */
 	pinned_staging staging[STAGINGS];
-	pinned_region *regions;
+	char	   *pinned_base;	/* the range of gsort_pin; NULL: none */
+	size_t		pinned_bytes;
 	cuda_job   *jobs;
 } cuda_device;
 
@@ -171,7 +151,7 @@ typedef enum sort_array
 	 * the first word */
 	SORT_SEGMENTS,
 	SORT_TIES,					/* [rows / 32] uint32, if output blocks carry tie bits */
-	SORT_BEGINS,				/* [begins] output_block_begin */
+	SORT_BEGINS,				/* [begins] block_begin */
 	/* Scratch, in turn, of the pairs sort, of the sort of tied rows, and of
 	 * placing the rows. */
 	SORT_SCRATCH,
@@ -227,20 +207,18 @@ struct cuda_job
 	cudaEvent_t work_began;
 	cudaEvent_t work_ended;
 
-	pinned_slot finish_slot;	/* run_header, then output_block_begins */
+	pinned_slot finish_slot;	/* run_header, then block begins */
 	/* The host reads the number of rows tied by their first word, then enqueues
 	 * the rest. */
 	int			tied_awaited;
-	uint64_t	begins_asked;	/* output_block_begins copied to the slot, or being copied */
-	uint64_t	begins_taken;	/* output_block_begins taken from it */
-	uint32_t   *begin_rows;		/* malloc'd, input of gsort_make_directory */
-	uint64_t   *begin_units;
+	uint64_t	begins_asked;	/* block begins copied to the slot, or being copied */
+	uint64_t	begins_taken;	/* block begins taken from it */
+	block_begin *begins;		/* malloc'd, input of gsort_make_directory */
 	cuda_array	sort[SORT_ARRAYS];
 	int			sorted_as_fed;	/* all keys of the run are equal, and SORT_ORDER is undefined */
 
 	retained_run	retained[GSORT_MERGE_RUNS_MAX];
 	uint32_t	n_retained;
-	int			keys_retained;	/* for all runs */
 	/* merge: the run of each row, padded with zeros to a multiple of 8 */
 	cuda_array	order;
 	cuda_array	merge_scratch;
@@ -272,29 +250,23 @@ void		cuda_watch_launches(cuda_device *device);
 cudaError_t cuda_checked(cuda_device *device, cudaError_t error);
 cudaError_t cuda_checked_query(cuda_device *device, cudaError_t error);
 
-/* Wraps CUDA calls that a device may refuse, because they enqueue or
+/* Wraps launch(), which has injected failures of its own. */
+#define GSORT_TRY_LAUNCH(device, expression) GSORT_TRY_CUDA(device, expression, #expression)
+
+/* Wraps other CUDA calls that a device may refuse, because they enqueue or
  * allocate. */
 #define GSORT_TRY(device, expression) \
-	do \
-	{ \
-		cudaError_t try_error; \
-		cuda_watch_launches(device); \
-		try_error = cuda_checked((device), (expression)); \
-		cuda_watch_launches(NULL); \
-		if (try_error != cudaSuccess) \
-			return cuda_fail((device), try_error, #expression, __FILE__, __LINE__); \
-	} while (0)
+	GSORT_TRY_CUDA(device, cuda_checked((device), (expression)), #expression)
 
-/* Wraps launch(), which has injected failures of its own. */
-#define GSORT_TRY_LAUNCH(device, expression) \
+#define GSORT_TRY_CUDA(device, checked, text) \
 	do \
 	{ \
 		cudaError_t try_error; \
 		cuda_watch_launches(device); \
-		try_error = (expression); \
+		try_error = (checked); \
 		cuda_watch_launches(NULL); \
 		if (try_error != cudaSuccess) \
-			return cuda_fail((device), try_error, #expression, __FILE__, __LINE__); \
+			return cuda_fail((device), try_error, text, __FILE__, __LINE__); \
 	} while (0)
 
 #define GSORT_TRY_STATUS(expression) \
@@ -304,17 +276,6 @@ cudaError_t cuda_checked_query(cuda_device *device, cudaError_t error);
 		if (try_status != GSORT_OK) \
 			return try_status; \
 	} while (0)
-
-/* --- events (cuda_poll.cu) ------------------------------------------------ */
-
-/* Makes gsort_fd readable.  A cudaHostFn_t, also called directly. */
-void		CUDART_CB cuda_wake(void *device);
-
-/* True if the device has passed the event.  False also if the query loses the
- * device. */
-int			cuda_event_passed(cuda_device *device, cudaEvent_t event);
-
-int			cuda_poll(gsort_device *device, gsort_event *out, int max);
 
 /* --- memory (cuda_memory.cu) -------------------------------------------- */
 
@@ -350,14 +311,10 @@ gsort_status cuda_slot_take(cuda_device *device, pinned_slot *slot, size_t bytes
  * one is allowed. */
 void		cuda_slot_give(cuda_device *device, pinned_slot *slot);
 
-gsort_status cuda_region_pin(gsort_device *device, void *base, size_t bytes);
-int			cuda_region_holds(const cuda_device *device, const void *memory, size_t bytes);
+gsort_status cuda_pin(gsort_device *device, void *base, size_t bytes);
+int			cuda_is_pinned(const cuda_device *device, const void *memory, size_t bytes);
 
 /* --- opening (cuda_open.cu) ----------------------------------------------- */
-
-gsort_status cuda_open(const gsort_device_options *options, gsort_device **device, char *reason,
-					   size_t reason_bytes);
-void		cuda_shut(gsort_device *device);
 
 /* Makes the device current for this thread.  CUDA keeps the current device per
  * thread, and the service has several.  A thread calls this before it launches
@@ -387,43 +344,25 @@ void		cuda_job_free_keys(cuda_job *job);
 /* Frees the extents of rows and their words, after the last fetch. */
 void		cuda_job_free_rows(cuda_job *job);
 
-/* --- operations (cuda_operation.cu) --------------------------------------- */
+/* --- appends, fetches (cuda_transfers.cu) --------------------------------- */
 
 /* Reserves n more operations in advance, so that these need no host memory
  * later. */
 gsort_status cuda_operations_reserve(cuda_device *device, uint64_t n);
 void		cuda_operations_free(cuda_device *device);
 
-/* slot_bytes: the staging that it needs, or 0.  NOMEM changes nothing. */
-gsort_status cuda_operation_begin(cuda_job *job, gsort_event_kind kind, uint64_t tag,
-								  size_t slot_bytes, cuda_operation **operation);
-
-/* Ends an operation: records its event and enqueues the wake-up of the
- * caller. */
-gsort_status cuda_operation_finish(cuda_device *device, cuda_lane *lane, cuda_operation *operation);
-
-/* Waits for all enqueued work of a lane, the part of a refused operation
- * included. */
-gsort_status cuda_lane_quiet(cuda_device *device, cuda_lane *lane);
-
 /* Drops an unfinished operation, after all of its work has ended. */
 void		cuda_operation_drop(cuda_device *device, cuda_operation *operation);
 
-gsort_status cuda_copy(cuda_device *device, cuda_lane *lane, void *to, const void *from,
-					   size_t bytes, cudaMemcpyKind kind);
-
-/* Copies host memory to a stretch of the job's rows, extent by extent. */
-gsort_status cuda_copy_rows(cuda_job *job, cuda_lane *lane, uint64_t first_unit, uint64_t units,
-							const char *host);
-
-/* --- appends, fetches (cuda_append.cu, cuda_fetch.cu) --------------------- */
-
 gsort_status cuda_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
-gsort_status cuda_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t tag);
-gsort_status cuda_job_fetch_order(gsort_job *job, uint64_t first_row, uint32_t bytes, void *dst,
-								  uint64_t tag);
+gsort_status cuda_job_fetch(gsort_job *job, const gsort_block *block, void *dst, uint64_t tag);
 
 /* --- work (cuda_work.cu) -------------------------------------------------- */
+
+/* Makes gsort_fd readable.  A cudaHostFn_t, also called directly. */
+void		CUDART_CB cuda_wake(void *device);
+
+int			cuda_poll(gsort_device *device, gsort_event *out, int max);
 
 /* Takes a stream for the job's next finish, end of a run or merge. */
 void		cuda_take_sort_stream(cuda_job *job);
@@ -440,10 +379,6 @@ gsort_status cuda_work_enqueued(cuda_job *job, gsort_status status);
 /* Registers work, whose event will follow.  status: the outcome, if no part of
  * it is on the device. */
 void		cuda_work_begun(cuda_job *job, gsort_event_kind kind, gsort_status status);
-
-/* Checks whether the device has finished the work, and if so takes its
- * outcome. */
-void		cuda_work_advance(cuda_job *job);
 
 /* Device time of the work; 0 if unknown. */
 double		cuda_work_ms(cuda_job *job);
@@ -466,9 +401,6 @@ void		cuda_finish_ended(cuda_job *job, gsort_status status);
 
 /* --- several runs (cuda_runs.cu) ------------------------------------------ */
 
-uint64_t	cuda_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain retain);
-uint64_t	cuda_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs);
-uint64_t	cuda_order_bytes(const gsort_job *job, uint64_t rows);
 gsort_status cuda_job_next_run(gsort_job *job);
 gsort_status cuda_job_merge(gsort_job *job, const key_plan *plan);
 

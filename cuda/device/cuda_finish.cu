@@ -26,7 +26,7 @@
 #include <string.h>
 
 #define PACK_BLOCKS			2048	/* each thread packs as many words as necessary */
-#define SLOT_BEGINS			((BEGINS_SLOT_BYTES - sizeof(run_header)) / sizeof(output_block_begin))
+#define SLOT_BEGINS			((BEGINS_SLOT_BYTES - sizeof(run_header)) / sizeof(block_begin))
 
 /* --- memory --------------------------------------------------------------- */
 
@@ -63,7 +63,7 @@ size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SO
 	bytes[SORT_TIES] = with_ties ? tie_bits_bytes(rows) : 0;
 	bytes[SORT_TIED_ROWS] = with_segments ? rows * sizeof(uint32_t) : 0;
 	bytes[SORT_SEGMENTS] = with_segments ? rows * sizeof(uint32_t) : 0;
-	bytes[SORT_BEGINS] = begins * sizeof(output_block_begin);
+	bytes[SORT_BEGINS] = begins * sizeof(block_begin);
 	bytes[SORT_SCRATCH] = scratch_bytes_for(job->options.engine, rows);
 }
 
@@ -98,10 +98,8 @@ static void
 give_back_slot(cuda_job *job)
 {
 	cuda_slot_give((cuda_device *) job->common.device, &job->finish_slot);
-	free(job->begin_rows);
-	free(job->begin_units);
-	job->begin_rows = NULL;
-	job->begin_units = NULL;
+	free(job->begins);
+	job->begins = NULL;
 }
 
 static void
@@ -148,7 +146,7 @@ free_all_but_results(cuda_job *job)
 static uint64_t
 begins_room(const cuda_job *job)
 {
-	return job->sort[SORT_BEGINS].bytes / sizeof(output_block_begin);
+	return job->sort[SORT_BEGINS].bytes / sizeof(block_begin);
 }
 
 static gsort_status
@@ -161,7 +159,7 @@ place_rows(sort_run *run)
 		job->common.options.block_bytes,
 	tie_bits_wanted(&job->common.options)};
 	place_output output = {array_of<uint32_t>(run, SORT_LOW_OFFSETS),
-		array_of<output_block_begin>(run, SORT_BEGINS), begins_room(job),
+		array_of<block_begin>(run, SORT_BEGINS), begins_room(job),
 	run_header_of(run)};
 
 	GSORT_TRY_LAUNCH(run->device, launch(pack_lengths_kernel, PACK_BLOCKS, PACK_THREADS, 0,
@@ -192,12 +190,12 @@ static gsort_status
 copy_begins_out(cuda_job *job, uint64_t n)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
-	const output_block_begin *begins = (const output_block_begin *) job->sort[SORT_BEGINS].pointer;
+	const block_begin *begins = (const block_begin *) job->sort[SORT_BEGINS].pointer;
 
 	if (n > SLOT_BEGINS)
 		n = SLOT_BEGINS;
 	GSORT_TRY(device, cudaMemcpyAsync(job->finish_slot.memory + sizeof(run_header),
-									  begins + job->begins_asked, n * sizeof(output_block_begin),
+									  begins + job->begins_asked, n * sizeof(block_begin),
 									  cudaMemcpyDeviceToHost, job->work_stream));
 	job->begins_asked += n;
 	return cuda_work_record_end(job);
@@ -303,7 +301,7 @@ static gsort_status
 finish_sorted(cuda_job *job)
 {
 	if (job->common.rows == 0)
-		return gsort_make_directory(&job->common, NULL, NULL, 0, 0, 0);
+		return gsort_make_directory(&job->common, NULL, 0);
 	cuda_take_sort_stream(job);
 	job->tied_awaited = 0;
 	GSORT_TRY_STATUS(allocate_arrays(job));
@@ -333,22 +331,15 @@ cuda_job_finish_run(gsort_job *base)
 static int
 take_begins(cuda_job *job, uint64_t n)
 {
-	const output_block_begin *begins =
-		(const output_block_begin *) (job->finish_slot.memory + sizeof(run_header));
+	const block_begin *begins =
+		(const block_begin *) (job->finish_slot.memory + sizeof(run_header));
 
-	if (job->begin_rows == NULL)
-	{
-		job->begin_rows = (uint32_t *) malloc(n * sizeof(uint32_t));
-		job->begin_units = (uint64_t *) malloc(n * sizeof(uint64_t));
-		if (job->begin_rows == NULL || job->begin_units == NULL)
-			return 0;
-	}
+	if (job->begins == NULL)
+		job->begins = (block_begin *) malloc((n + 1) * sizeof(block_begin));
+	if (job->begins == NULL)
+		return 0;
 	for (uint64_t i = 0; job->begins_taken < job->begins_asked && job->begins_taken < n; i++)
-	{
-		job->begin_rows[job->begins_taken] = (uint32_t) begins[i].row;
-		job->begin_units[job->begins_taken] = begins[i].units;
-		job->begins_taken++;
-	}
+		job->begins[job->begins_taken++] = begins[i];
 	return 1;
 }
 
@@ -358,8 +349,7 @@ end_sort(cuda_job *job)
 	gsort_job  *common = &job->common;
 	gsort_status status;
 
-	status = gsort_make_directory(common, job->begin_rows, job->begin_units, job->begins_taken,
-								  common->rows, common->fed_units);
+	status = gsort_make_directory(common, job->begins, job->begins_taken);
 	if (status != GSORT_OK)
 		return status;
 	common->stats.sort_ms = cuda_work_ms(job);

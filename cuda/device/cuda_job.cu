@@ -28,7 +28,7 @@ static uint64_t
 table_entries(const gsort_job *job, int kind)
 {
 	return gsort_min_u64(kind == ROW_EXTENTS ? GSORT_RUN_EXTENTS_MAX : GSORT_RUN_KEY_EXTENTS_MAX,
-						 ((cuda_device *) job->device)->memory_bytes / extent_bytes(job, kind) + 1);
+						 ((cuda_device *) job->device)->facts.memory_bytes / extent_bytes(job, kind) + 1);
 }
 
 static uint64_t

@@ -28,7 +28,7 @@ cuda_memory_open(cuda_device *device)
 
 	properties.allocType = cudaMemAllocationTypePinned;
 	properties.location.type = cudaMemLocationTypeDevice;
-	properties.location.id = device->ordinal;
+	properties.location.id = device->facts.ordinal;
 	GSORT_TRY(device, cudaMemPoolCreate(&device->pool, &properties));
 	GSORT_TRY(device, cudaEventCreateWithFlags(&device->idle, cudaEventDisableTiming));
 	GSORT_TRY(device, cudaMemPoolSetAttribute(device->pool, cudaMemPoolAttrReleaseThreshold,
@@ -110,22 +110,6 @@ cuda_release(cuda_device *device, cuda_job *job, cuda_array *array)
 	array->bytes = 0;
 }
 
-#ifdef GSORT_GUARD_BUILD
-
-void
-cuda_memory_idle(cuda_device *device)
-{
-	(void) device;
-}
-
-void
-cuda_memory_trim(cuda_device *device)
-{
-	(void) device;
-}
-
-#else
-
 void
 cuda_memory_idle(cuda_device *device)
 {
@@ -188,8 +172,6 @@ cuda_memory_trim(cuda_device *device)
 		cuda_wake(device);
 }
 
-#endif							/* GSORT_GUARD_BUILD */
-
 /* The pool's own memory counts as free. */
 uint64_t
 cuda_default_budget(gsort_device *base)
@@ -197,13 +179,12 @@ cuda_default_budget(gsort_device *base)
 	cuda_device *device = (cuda_device *) base;
 	size_t		free_bytes = 0;
 	size_t		all_bytes = 0;
-	uint64_t	held_bytes = device->allocated_bytes;
+	/* a guard build allocates beside the pool */
+	uint64_t	held_bytes = device->allocated_bytes > pool_reserved_bytes(device) ?
+		device->allocated_bytes : pool_reserved_bytes(device);
 
 	if (cuda_enter(device) != GSORT_OK ||
 		cudaMemGetInfo(&free_bytes, &all_bytes) != cudaSuccess)
 		(void) cudaGetLastError();
-#ifndef GSORT_GUARD_BUILD
-	held_bytes = pool_reserved_bytes(device);
-#endif
 	return (free_bytes + held_bytes) / 5 * 4;
 }

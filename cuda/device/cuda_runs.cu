@@ -19,35 +19,12 @@
 
 /* --- memory --------------------------------------------------------------- */
 
-uint64_t
-cuda_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain retain)
-{
-	if (retain == GSORT_RETAIN_NOTHING)
-		return 0;
-	return rows * (job->options.key_columns * sizeof(uint64_t) +
-				   (retain == GSORT_RETAIN_KEYS_AND_NULLS ? sizeof(uint8_t) : 0));
-}
-
-uint64_t
-cuda_order_bytes(const gsort_job *job, uint64_t rows)
-{
-	(void) job;
-	return (rows + 7) / 8 * 8;
-}
-
-uint64_t
-cuda_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs)
-{
-	return cuda_order_bytes(job, rows) + order_merge_scratch_bytes(rows, runs);
-}
-
 static void
 free_retained_keys(cuda_job *job)
 {
 	while (job->n_retained > 0)
 		cuda_release((cuda_device *) job->common.device, job,
 					 &job->retained[--job->n_retained].keys);
-	job->keys_retained = 0;
 }
 
 void
@@ -96,12 +73,13 @@ retain_keys(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 	retained_run   *retained = &job->retained[job->n_retained];
+	int			has_nulls = job->common.retain == GSORT_RETAIN_KEYS_AND_NULLS;
 
 	GSORT_TRY_STATUS(cuda_allocate(device, job, &retained->keys,
-								   cuda_retained_bytes(&job->common, job->common.rows,
-													   job->common.retain)));
+								   retained_keys_bytes(job->common.options.key_columns,
+													   job->common.rows, has_nulls)));
 	retained->rows = (uint32_t) job->common.rows;
-	retained->has_nulls = job->common.retain == GSORT_RETAIN_KEYS_AND_NULLS;
+	retained->has_nulls = has_nulls;
 	job->n_retained++;
 	if (retained->rows == 0)
 		return GSORT_OK;
@@ -114,9 +92,11 @@ retain_keys(cuda_job *job)
 void
 cuda_run_ended(cuda_job *job, gsort_status status)
 {
-	job->keys_retained = status == GSORT_OK;
-	if (!job->keys_retained)
+	if (status != GSORT_OK)
+	{
+		job->common.retain = GSORT_RETAIN_NOTHING;
 		free_retained_keys(job);
+	}
 	cuda_job_free_keys(job);
 	cuda_finish_free(job);
 	job->header_used = 1;
@@ -150,7 +130,7 @@ allocate_order(cuda_job *job)
 	cuda_device *device = (cuda_device *) job->common.device;
 	uint64_t	rows = job->common.ended_rows;
 
-	GSORT_TRY_STATUS(cuda_allocate(device, job, &job->order, cuda_order_bytes(&job->common, rows)));
+	GSORT_TRY_STATUS(cuda_allocate(device, job, &job->order, merge_order_bytes(rows)));
 	return cuda_allocate(device, job, &job->merge_scratch,
 						 order_merge_scratch_bytes(rows, job->n_retained));
 }

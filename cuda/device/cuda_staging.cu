@@ -1,6 +1,6 @@
 /*
  * cuda_staging.cu
- *	  Pinned memory of the host: the ranges of gsort_pin, and our own staging.
+ *	  Pinned memory of the host: the range of gsort_pin, and our own staging.
  *
  * In:  gsort_pin; finishes, whose outcome is read back through a slot; appends
  *	    and fetches of unpinned memory.
@@ -12,7 +12,6 @@
  */
 #include "device/cuda_device.cuh"
 
-#include <stdlib.h>
 
 #define STAGING_BLOCK_BYTES	BEGINS_SLOT_BYTES
 #define STAGING_BYTES		((size_t) 48 << 20)
@@ -38,21 +37,15 @@ cuda_staging_open(cuda_device *device)
 	return make_staging(device, &device->staging[0], STAGING_BYTES);
 }
 
-/* Frees the staging, and returns the caller's ranges. */
+/* Frees the staging, and returns the caller's range. */
 void
 cuda_staging_close(cuda_device *device)
 {
 	for (int i = 0; i < STAGINGS; i++)
 		if (device->staging[i].memory != NULL)
 			cudaFreeHost(device->staging[i].memory);
-	while (device->regions != NULL)
-	{
-		pinned_region *region = device->regions;
-
-		device->regions = region->next;
-		cudaHostUnregister(region->base);
-		free(region);
-	}
+	if (device->pinned_base != NULL)
+		cudaHostUnregister(device->pinned_base);
 }
 
 static uint32_t
@@ -114,62 +107,34 @@ make_more_staging(cuda_device *device, size_t bytes)
 		(void) make_staging(device, staging, bytes);
 }
 
-static gsort_status
-register_region(cuda_device *device, pinned_region *region)
-{
-	cudaError_t error = cudaHostRegister(region->base, region->bytes, cudaHostRegisterDefault);
-
-	if (error == cudaSuccess)
-		return GSORT_OK;
-	(void) cudaGetLastError();
-	return gsort_fail(&device->common, GSORT_UNSUPPORTED, "%llu bytes cannot be pinned: %s",
-					  (unsigned long long) region->bytes, cudaGetErrorString(error));
-}
-
 gsort_status
-cuda_region_pin(gsort_device *base_device, void *base, size_t bytes)
+cuda_pin(gsort_device *base_device, void *base, size_t bytes)
 {
 	cuda_device *device = (cuda_device *) base_device;
-	pinned_region *region = (pinned_region *) malloc(sizeof(pinned_region));
-	gsort_status status = cuda_enter(device);
+	cudaError_t error;
 
-	if (status != GSORT_OK)
-	{
-		free(region);
-		return status;
-	}
+	GSORT_TRY_STATUS(cuda_enter(device));
 	/* each operation has a buffer of the caller's, mostly of one mebibyte */
 	(void) cuda_operations_reserve(device, bytes >> 20);
-	if (region == NULL)
-		return gsort_fail(&device->common, GSORT_UNSUPPORTED, "out of memory");
-	region->base = (char *) base;
-	region->bytes = bytes;
-	status = register_region(device, region);
-	if (status != GSORT_OK)
+	error = cudaHostRegister(base, bytes, cudaHostRegisterDefault);
+	if (error == cudaSuccess)
 	{
-		char		why[sizeof(device->common.error_text)];
-
-		memcpy(why, device->common.error_text, sizeof(why));
-		make_more_staging(device, bytes);
-		free(region);
-		return device->common.lost ? GSORT_DEVICE_LOST :
-			gsort_fail(&device->common, status, "%s", why);
+		device->pinned_base = (char *) base;
+		device->pinned_bytes = bytes;
+		return GSORT_OK;
 	}
-	region->next = device->regions;
-	device->regions = region;
-	return GSORT_OK;
+	(void) cudaGetLastError();
+	make_more_staging(device, bytes);
+	return device->common.lost ? GSORT_DEVICE_LOST :
+		gsort_fail(&device->common, GSORT_UNSUPPORTED, "%llu bytes cannot be pinned: %s",
+				   (unsigned long long) bytes, cudaGetErrorString(error));
 }
 
 int
-cuda_region_holds(const cuda_device *device, const void *memory, size_t bytes)
+cuda_is_pinned(const cuda_device *device, const void *memory, size_t bytes)
 {
-	for (const pinned_region *region = device->regions; region != NULL; region = region->next)
-	{
-		size_t		at = (size_t) ((const char *) memory - region->base);
+	size_t		at = (size_t) ((const char *) memory - device->pinned_base);
 
-		if ((const char *) memory >= region->base && at <= region->bytes &&
-			bytes <= region->bytes - at)
-			return 1;
-	}
-	return 0;
+	return device->pinned_base != NULL && (const char *) memory >= device->pinned_base &&
+		at <= device->pinned_bytes && bytes <= device->pinned_bytes - at;
 }

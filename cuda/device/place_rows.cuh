@@ -60,7 +60,7 @@ typedef struct place_output
 {
 	uint32_t   *low_offsets;	/* [n] */
 	/* [begins_room]; further begins are counted in the header only */
-	output_block_begin *begins;
+	block_begin *begins;
 	uint64_t	begins_room;
 	run_header *header;
 } place_output;

@@ -18,13 +18,6 @@
 #include "device/arena.cuh"
 #include "rows/tie_rule.h"
 
-/* Two uint64, so that no padding is copied to the host. */
-typedef struct output_block_begin
-{
-	uint64_t	row;
-	uint64_t	units;			/* offset in the sorted stream */
-} output_block_begin;
-
 static inline GSORT_HD uint32_t
 nulls_of_row(const key_table *table, uint64_t row)
 {

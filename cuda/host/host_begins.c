@@ -91,10 +91,7 @@ find_begins_part(void *arg, uint32_t part)
 		if (offset >= next_cut || units > cut->long_units || previous > cut->long_units)
 		{
 			if (block_cut_begins(cut, offset, units, previous))
-			{
-				search->begins->rows[result->place + result->n] = (uint32_t) i;
-				search->begins->units[result->place + result->n++] = offset;
-			}
+				search->begins->begins[result->place + result->n++] = (block_begin) {i, offset};
 			next_cut = (offset / cut->stride_units + 1) * cut->stride_units;
 		}
 		offset += units;
@@ -125,10 +122,8 @@ place_parts(begin_search *search)
 			longest = result->longest_short_units;
 	}
 	search->cut = block_cut_make(search->run->block_bytes, search->run->with_ties, longest);
-	search->begins->total_units = before;
-	search->begins->rows = malloc((place + 1) * sizeof(*search->begins->rows));
-	search->begins->units = malloc((place + 1) * sizeof(*search->begins->units));
-	return search->begins->rows != NULL && search->begins->units != NULL;
+	search->begins->begins = malloc((place + 1) * sizeof(*search->begins->begins));
+	return search->begins->begins != NULL;
 }
 
 static void
@@ -141,10 +136,8 @@ join_begins(const begin_search *search)
 	{
 		const part_result *found = &search->results[part];
 
-		memmove(begins->rows + begins->n, begins->rows + found->place,
-				found->n * sizeof(*begins->rows));
-		memmove(begins->units + begins->n, begins->units + found->place,
-				found->n * sizeof(*begins->units));
+		memmove(begins->begins + begins->n, begins->begins + found->place,
+				found->n * sizeof(*begins->begins));
 		begins->n += found->n;
 	}
 }

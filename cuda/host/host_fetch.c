@@ -81,7 +81,7 @@ copy_row(const host_run *run, uint64_t word, uint64_t *to)
 /* Copies a block's rows with prefetches, since the rows are scattered.  Returns
  * the end of the output. */
 static uint64_t *
-write_rows(const host_run *run, const host_block *block, uint64_t *to)
+write_rows(const host_run *run, const gsort_block *block, uint64_t *to)
 {
 	const uint64_t *words = run->row_words + block->first_row;
 
@@ -96,27 +96,30 @@ write_rows(const host_run *run, const host_block *block, uint64_t *to)
 	return to;
 }
 
+/* Copies a piece of a split row.  In a continued block, first_row is the row
+ * behind it. */
 static uint64_t *
-write_stretch(const host_run *run, const host_block *block, uint64_t *to)
+write_piece(const host_run *run, const gsort_block *block, uint64_t units_before, uint64_t *to)
 {
-	uint64_t	unit = block->first_unit + row_word_offset(run->row_words[block->first_row]);
+	uint64_t	row = block->first_row - (block->flags & GSORT_BLOCK_CONTINUED ? 1 : 0);
 
-	copy_from_arena(run, to, unit, block->units);
-	return to + block->units;
+	copy_from_arena(run, to, row_word_offset(run->row_words[row]) + units_before,
+					block->row_bytes / 8);
+	return to + block->row_bytes / 8;
 }
 
 static void
-write_ties(const host_run *run, const host_block *block, uint64_t *to)
+write_ties(const host_run *run, const gsort_block *block, uint64_t *to)
 {
 	for (uint32_t word = 0; word < tie_words_of_block(block->rows); word++)
 		*to++ = tie_word_of_block(run->ties, run->rows, block->first_row, block->rows, word);
 }
 
 void
-host_run_fetch(const host_run *run, const host_block *block, uint64_t *to)
+host_run_fetch(const host_run *run, const gsort_block *block, uint64_t units_before, uint64_t *to)
 {
-	if (block->is_stretch)
-		to = write_stretch(run, block, to);
+	if (block->flags & (GSORT_BLOCK_CONTINUED | GSORT_BLOCK_CONTINUES))
+		to = write_piece(run, block, units_before, to);
 	else
 		to = write_rows(run, block, to);
 	if (run->ties != NULL)

@@ -54,9 +54,6 @@ uint64_t	host_memory_used(host_memory *memory);
 
 size_t		host_extent_bytes(int kind);
 
-/* Real size of a block of that many bytes. */
-size_t		host_block_bytes(size_t bytes);
-
 /* Returns an extent, not zeroed, or NULL if memory is exhausted.  First unmaps
  * idle extents if used_bytes would exceed limit_bytes. */
 void	   *host_extent_take(host_memory *memory, host_account *account, int kind,

@@ -35,24 +35,6 @@ host_retained_init(host_retained *retained, host_run *run)
 	retained->columns = run->columns;
 }
 
-static uint64_t
-keys_bytes(uint32_t columns, uint64_t rows, int with_nulls)
-{
-	return rows * (columns * sizeof(uint64_t) + (with_nulls ? 1 : 0));
-}
-
-uint64_t
-host_retained_bytes(uint32_t columns, uint64_t rows, int with_nulls)
-{
-	return host_block_bytes(keys_bytes(columns, rows, with_nulls));
-}
-
-uint64_t
-host_order_bytes(uint64_t rows)
-{
-	return host_block_bytes((rows + 7) / 8 * 8);
-}
-
 void
 host_retained_drop_keys(host_retained *retained)
 {
@@ -61,7 +43,7 @@ host_retained_drop_keys(host_retained *retained)
 		host_retained_run *run = &retained->runs[--retained->n_runs];
 
 		host_block_give(retained->memory, retained->account, run->keys,
-						keys_bytes(retained->columns, run->rows, run->nulls != NULL));
+						retained_keys_bytes(retained->columns, run->rows, run->nulls != NULL));
 	}
 }
 
@@ -70,7 +52,7 @@ host_retained_free(host_retained *retained)
 {
 	host_retained_drop_keys(retained);
 	host_block_give(retained->memory, retained->account, retained->order,
-					host_order_bytes(retained->rows));
+					merge_order_bytes(retained->rows));
 	retained->order = NULL;
 	retained->rows = 0;
 }
@@ -121,7 +103,7 @@ host_retained_add(host_retained *retained, const host_run *run, host_pool *pool,
 	if (run->rows > 0)
 	{
 		added->keys = host_block_take(retained->memory, retained->account,
-									  keys_bytes(run->columns, run->rows, with_nulls),
+									  retained_keys_bytes(run->columns, run->rows, with_nulls),
 									  limit_bytes);
 		if (added->keys == NULL)
 			return 0;
@@ -294,7 +276,7 @@ host_retained_merge(host_retained *retained, host_pool *pool, const key_plan *pl
 	if (merge.rows > 0)
 	{
 		merge.order = host_block_take(retained->memory, retained->account,
-									  host_order_bytes(merge.rows), limit_bytes);
+									  merge_order_bytes(merge.rows), limit_bytes);
 		if (merge.order == NULL)
 			return GSORT_NOMEM;
 	}

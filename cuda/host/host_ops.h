@@ -59,16 +59,10 @@ typedef struct host_merge
 	double		ms;
 } host_merge;
 
-typedef struct host_order_fetch
-{
-	uint64_t	first_row;
-	uint32_t	bytes;
-	void	   *to;
-} host_order_fetch;
-
 typedef struct host_fetch
 {
-	host_block block;
+	gsort_block block;
+	uint64_t	units_before;	/* of its split row, in earlier blocks */
 	uint64_t   *to;
 } host_fetch;
 
@@ -87,7 +81,6 @@ typedef struct host_op
 		host_next_run next_run;
 		host_merge	merge;
 		host_fetch	fetch;
-		host_order_fetch order_fetch;
 	}			u;
 } host_op;
 
@@ -129,27 +122,8 @@ host_device_of(const host_job *job)
 	return (host_device *) job->common.device;
 }
 
-/* --- the table of operations (host_job.c) --------------------------------- */
-
-uint64_t	host_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units);
-uint64_t	host_job_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain retain);
-uint64_t	host_job_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs);
-uint64_t	host_job_order_bytes(const gsort_job *job, uint64_t rows);
-gsort_status host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job);
-gsort_status host_job_reserve(gsort_job *job, uint64_t rows, uint64_t units);
-gsort_status host_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
-gsort_status host_job_finish_run(gsort_job *job);
-gsort_status host_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t tag);
-gsort_status host_job_next_run(gsort_job *job);
-gsort_status host_job_merge(gsort_job *job, const key_plan *plan);
-gsort_status host_job_fetch_order(gsort_job *job, uint64_t first_row, uint32_t bytes, void *dst,
-								  uint64_t tag);
-void		host_job_close(gsort_job *job);
-
 /* Frees a job that no thread touches any more. */
 void		host_job_free(host_job *job);
-
-/* --- events (host_events.c) ----------------------------------------------- */
 
 int			host_poll(gsort_device *device, gsort_event *out, int max);
 
@@ -175,7 +149,5 @@ void		host_op_close_job(host_job *job);
 void		host_op_drop_waiting(host_job *job);
 
 void		host_op_free(host_op *op);
-
-void		host_wake_caller(host_device *device);
 
 #endif							/* GSORT_HOST_OPS_H */

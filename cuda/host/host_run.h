@@ -125,18 +125,10 @@ host_run_nulls(const host_run *run, uint64_t row)
 
 /* --- fetches -------------------------------------------------------------- */
 
-/* The contents of one block. */
-typedef struct host_block
-{
-	uint64_t	first_row;
-	uint32_t	rows;			/* rows that begin in the block */
-	uint64_t	units;
-	int			is_stretch;		/* the block holds a piece of first_row */
-	uint64_t	first_unit;		/* offset of the piece in the row */
-} host_block;
-
-/* Writes the block's bytes, as gsort.h describes them (host_fetch.c).  Any
- * number of threads may fetch at once. */
-void		host_run_fetch(const host_run *run, const host_block *block, uint64_t *to);
+/* Writes the block's bytes, as gsort.h describes them (host_fetch.c).
+ * units_before: those of its split row in earlier blocks.  Any number of threads
+ * may fetch at once. */
+void		host_run_fetch(const host_run *run, const gsort_block *block, uint64_t units_before,
+						   uint64_t *to);
 
 #endif							/* GSORT_HOST_RUN_H */

@@ -56,16 +56,16 @@ host_sort_bytes(const gsort_job_options *options, uint64_t rows)
 
 	if (rows == 0)
 		return 0;
-	bytes = host_block_bytes(8 * rows) + host_block_bytes(16 * padded_rows(rows));
+	bytes = whole_pages(8 * rows) + whole_pages(16 * padded_rows(rows));
 	if (tie_bits_wanted(options))
-		bytes += host_block_bytes(tie_bits_bytes(rows));
+		bytes += whole_pages(tie_bits_bytes(rows));
 	return bytes;
 }
 
 uint64_t
 host_sort_order_bytes(uint64_t rows)
 {
-	return host_block_bytes(4 * rows);
+	return whole_pages(4 * rows);
 }
 
 /* --- sort words ----------------------------------------------------------- */
@@ -384,8 +384,7 @@ host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, const tie_ru
 	end_work(run, &sort, work, bytes, retain_order && status == GSORT_OK);
 	if (status != GSORT_OK)
 	{
-		free(begins->rows);
-		free(begins->units);
+		free(begins->begins);
 		memset(begins, 0, sizeof(*begins));
 		host_run_drop_order(run);
 	}

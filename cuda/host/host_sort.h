@@ -17,14 +17,12 @@
 #include "host/host_run.h"
 #include "rows/tie_rule.h"
 
-/* The block begins of a sorted run.  The arrays are malloc'd; the receiver owns
- * them. */
+/* The block begins of a sorted run, with room for one more.  malloc'd; the
+ * receiver owns them. */
 typedef struct host_begins
 {
-	uint32_t   *rows;
-	uint64_t   *units;
+	block_begin *begins;
 	uint64_t	n;
-	uint64_t	total_units;
 } host_begins;
 
 /* Finds row words in sorted order, and the block begins (host_begins.c).

@@ -1,6 +1,7 @@
 /*
  * extents.h
- *	  The extents of a job's row arena and of its key tables.
+ *	  The extents of a job's row arena and of its key tables, and the sizes of
+ *	  what a job retains for a merge.
  *
  * A unit of the arena is 8 bytes.  Unit u lies in extent u /
  * GSORT_EXTENT_UNITS.  Rows and chunks may cross the end of an extent, so
@@ -17,7 +18,8 @@
 
 #define GSORT_EXTENT_BYTES		(8u << 20)
 #define GSORT_EXTENT_UNITS		(GSORT_EXTENT_BYTES / 8)
-#define GSORT_BLOCK_BYTES_MAX	(GSORT_EXTENT_BYTES / 2)
+#define GSORT_BLOCK_BYTES_MAX	(1u << 20)
+#define GSORT_PAGE_BYTES		4096u
 #define GSORT_KEY_EXTENT_ROWS	(1u << 17)
 #define GSORT_RUN_EXTENTS_MAX	(GSORT_RUN_BYTES_MAX / GSORT_EXTENT_BYTES)
 #define GSORT_RUN_KEY_EXTENTS_MAX	((GSORT_RUN_ROWS_MAX + 1ull) / GSORT_KEY_EXTENT_ROWS)
@@ -73,6 +75,28 @@ static inline GSORT_HD uint64_t
 key_extents_of_rows(uint64_t rows)
 {
 	return (rows + GSORT_KEY_EXTENT_ROWS - 1) / GSORT_KEY_EXTENT_ROWS;
+}
+
+/* The least multiple of a page that holds bytes. */
+static inline uint64_t
+whole_pages(uint64_t bytes)
+{
+	return (bytes + GSORT_PAGE_BYTES - 1) / GSORT_PAGE_BYTES * GSORT_PAGE_BYTES;
+}
+
+/* Memory of a run's retained keys: a uint64 for each row and column, and
+ * optionally a byte of NULL bits for each row. */
+static inline uint64_t
+retained_keys_bytes(uint32_t columns, uint64_t rows, int with_nulls)
+{
+	return whole_pages(rows * (columns * sizeof(uint64_t) + (with_nulls ? 1 : 0)));
+}
+
+/* Memory of a merge order: a byte for each row. */
+static inline uint64_t
+merge_order_bytes(uint64_t rows)
+{
+	return whole_pages(rows);
 }
 
 #endif							/* GSORT_EXTENTS_H */

@@ -120,7 +120,7 @@ struct placed_run
 {
 	std::vector<uint32_t> lengths;	/* by row number */
 	std::vector<uint32_t> low_offsets;
-	std::vector<output_block_begin> begins;
+	std::vector<block_begin> begins;
 };
 
 static placed_run
@@ -153,7 +153,7 @@ place(filed_run &run, const std::vector<uint32_t> &order, bool with_ties, bool a
 	uint64_t	n = order.size();
 	placed_run	placed =
 		{{}, std::vector<uint32_t>(n, 7),
-		 std::vector<output_block_begin>(room + BEGINS_BEHIND, output_block_begin{7, 7})};
+		 std::vector<block_begin>(room + BEGINS_BEHIND, block_begin{7, 7})};
 	std::vector<uint64_t> scratch(place_scratch_bytes(n) / sizeof(uint64_t), 0);
 	std::vector<uint32_t> words(n, 0xa5a5a5a5);
 	packed_lengths lengths = packed_lengths_make(&run.header, words.data());
@@ -176,12 +176,12 @@ place(filed_run &run, const std::vector<uint32_t> &order, bool with_ties, bool a
 }
 
 static bool
-same_begins(const std::vector<output_block_begin> &a, const std::vector<output_block_begin> &b)
+same_begins(const std::vector<block_begin> &a, const std::vector<block_begin> &b)
 {
 	return a.size() == b.size() &&
 		std::equal(a.begin(), a.end(), b.begin(),
-				   [](const output_block_begin &x,
-					  const output_block_begin &y) { return x.row == y.row &&
+				   [](const block_begin &x,
+					  const block_begin &y) { return x.row == y.row &&
 													x.units == y.units; });
 }
 

@@ -68,7 +68,7 @@ test_keys(rig *rig)
 static void
 test_sizes(rig *rig)
 {
-	static const uint32_t block_bytes[] = {4096, 4104, 65536, 1 << 20, GSORT_BLOCK_BYTES_MAX};
+	static const uint32_t block_bytes[] = {4096, 4104, 65536, GSORT_BLOCK_BYTES_MAX};
 
 	current_test = "sizes of rows and blocks";
 	for (size_t w = 0; w < sizeof(block_bytes) / sizeof(block_bytes[0]); w++)
