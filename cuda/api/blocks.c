@@ -6,7 +6,7 @@
  * Out: job->blocks, which is malloc'd; fetches of the blocks.
  */
 #include "api/api_internal.h"
-#include "rows/tie_bits.h"
+#include "rows/ties.h"
 
 #include <stdlib.h>
 

@@ -19,7 +19,6 @@
 #include "gsort.h"
 #include "rows/extents.h"
 #include "rows/key_plan.h"
-#include "rows/row_word.h"
 #include "rows/block_cut.h"
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@
 #include "device/cuda_finish.cuh"
 
 #include "device/place_rows.cuh"
-#include "rows/tie_bits.h"
+#include "rows/ties.h"
 #include "sort/launch.cuh"
 
 #include <stdlib.h>

@@ -23,7 +23,7 @@
 
 #include "device/tied_rows.cuh"
 #include "device/run_keys.cuh"
-#include "rows/tie_bits.h"
+#include "rows/ties.h"
 #include "sort/launch.cuh"
 
 #include <cub/device/device_scan.cuh>

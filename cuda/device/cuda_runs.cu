@@ -158,9 +158,8 @@ static gsort_status
 enqueue_merge(cuda_job *job, const key_plan *plan)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
-	merge_run	runs[MERGE_RUNS_MAX];
+	merge_run	runs[GSORT_MERGE_RUNS_MAX];
 
-	static_assert(MERGE_RUNS_MAX == GSORT_MERGE_RUNS_MAX, "one limit");
 	describe_runs(job, runs);
 	cuda_take_sort_stream(job);
 	GSORT_TRY_STATUS(wait_for_memory(job));

@@ -16,7 +16,7 @@
 #define GSORT_GATHER_ROWS_CUH
 
 #include "device/arena.cuh"
-#include "rows/tie_bits.h"
+#include "rows/ties.h"
 
 /* rounds that a row's own lanes copy; the warp copies the rest */
 #define GATHER_OWN_ROUNDS		8

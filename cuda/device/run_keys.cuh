@@ -16,7 +16,7 @@
 #define GSORT_RUN_KEYS_CUH
 
 #include "device/arena.cuh"
-#include "rows/tie_rule.h"
+#include "rows/ties.h"
 
 static inline GSORT_HD uint32_t
 nulls_of_row(const key_table *table, uint64_t row)

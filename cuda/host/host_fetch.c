@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "rows/extents.h"
-#include "rows/tie_bits.h"
+#include "rows/ties.h"
 
 /* Distance of prefetches in rows, and the bytes prefetched of each row. */
 #define COPIES_AHEAD		16

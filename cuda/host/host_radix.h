@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "host/host_pool.h"
-#include "host/radix_pairs.h"
+#include "host/radix_steps.h"
 
 typedef struct host_radix_sort
 {

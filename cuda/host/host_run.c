@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "rows/extents.h"
-#include "rows/tie_bits.h"
+#include "rows/ties.h"
 
 /* --- memory --------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
  * caller has the directory, so a failure in between loses nothing.
  *
  * Keys of several words are sorted by the first word; then the other words sort
- * the rows that it leaves tied (host_segments.h).
+ * the rows that it leaves tied (host_segments.c).
  *
  * Every step is a loop over parts of the rows, shared by the idle threads.
  */
@@ -21,8 +21,7 @@
 #include <string.h>
 
 #include "host/host_radix.h"
-#include "host/host_segments.h"
-#include "rows/tie_bits.h"
+#include "rows/ties.h"
 
 typedef struct sorter
 {

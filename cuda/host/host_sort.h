@@ -15,7 +15,8 @@
 
 #include "host/host_pool.h"
 #include "host/host_run.h"
-#include "rows/tie_rule.h"
+#include "host/radix_steps.h"
+#include "rows/ties.h"
 
 /* The block begins of a sorted run, with room for one more.  malloc'd; the
  * receiver owns them. */
@@ -45,5 +46,26 @@ uint64_t	host_sort_order_bytes(uint64_t rows);
 gsort_status host_run_sort(host_run *run, host_pool *pool, const key_plan *plan,
 						   const tie_rule *ties_of, uint64_t rows, int retain_order,
 						   uint64_t limit_bytes, const atomic_int *cancel, host_begins *begins);
+
+/* --- rows that share their first word (host_segments.c) -------------------- */
+
+/* A segment is a stretch of such rows.  One thread sorts it by the other words,
+ * in turn; the caller sorts each long segment with all threads. */
+typedef struct host_segments
+{
+	const host_run *run;
+	const key_plan *plan;
+	uint64_t	n;
+	/* the sorted first words with their rows, and the same space again; the
+	 * space of a segment's words holds its other words while it is sorted */
+	host_pairs	sides[2];
+	const atomic_int *cancel;	/* not 0: the sort ends early with any result */
+} host_segments;
+
+/* Sorts all segments but the long ones.  Stable. */
+void		host_segments_sort(host_pool *pool, const host_segments *segments);
+
+/* Finds the next long segment behind *end, which is 0 at first.  0: no more. */
+int			host_segments_next_long(const host_segments *segments, uint64_t *begin, uint64_t *end);
 
 #endif							/* GSORT_HOST_SORT_H */

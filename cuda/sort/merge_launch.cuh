@@ -82,7 +82,7 @@ rows_of_runs(const merge_run *runs, uint32_t n_runs)
 	return total;
 }
 
-/* Merges 1 to MERGE_RUNS_MAX runs; equal keys come out by run. */
+/* Merges 1 to GSORT_MERGE_RUNS_MAX runs; equal keys come out by run. */
 template<typename Key>
 static cudaError_t
 merge_runs(const key_source<Key> &source, const merge_run *runs, uint32_t n_runs, void *d_scratch,

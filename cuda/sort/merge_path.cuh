@@ -9,7 +9,7 @@
 #ifndef GSORT_MERGE_PATH_CUH
 #define GSORT_MERGE_PATH_CUH
 
-#include "sort/partition_point.cuh"
+#include "sort/search.cuh"
 #include "sort/items.cuh"
 
 /* Number of items from a among the first taken items of the merge of a and b.

@@ -23,12 +23,12 @@
 #define GSORT_MULTIWAY_SELECT_CUH
 
 #include "rows/key_plan.h"
-#include "sort/merge_run.h"
-#include "sort/partition_point.cuh"
+#include "sort/order_merge.h"
+#include "sort/search.cuh"
 #include "sort/tuning.h"
 #include "sort/warps.cuh"
 
-#define RUN_SLOTS			256		/* a power of two above MERGE_RUNS_MAX */
+#define RUN_SLOTS			256		/* a power of two above GSORT_MERGE_RUNS_MAX */
 #define RUNS_RECORDED_AT_ONCE	64		/* limit of a kernel's arguments */
 /* Blocks per multiprocessor, low enough for each thread's registers. */
 #define SELECT_BLOCKS		4

@@ -32,10 +32,9 @@
 
 #include <type_traits>
 
-#include "sort/partition_point.cuh"
+#include "sort/search.cuh"
 #include "sort/launch.cuh"
 #include "sort/items.cuh"
-#include "sort/linear_map.cuh"
 #include "sort/tuning.h"
 
 /* Even keys go to uncounted buckets and bins from UNCOUNTED_PAIRS_MIN pairs on.

@@ -26,7 +26,7 @@
 #ifndef GSORT_STAGE_EMIT_CUH
 #define GSORT_STAGE_EMIT_CUH
 
-#include "sort/keys.cuh"
+#include "sort/items.cuh"
 
 struct emit_pairs
 {

@@ -20,7 +20,7 @@
 
 #include "host/host_limits.h"
 #include "host/host_ops.h"
-#include "host/host_segments.h"
+#include "host/host_sort.h"
 
 #define MACHINE_PROCESSORS	64
 #define MACHINE_BYTES		(512ull << 30)
