@@ -66,7 +66,7 @@
 #include "gsort.h"
 #include "sort/order_merge.h"
 #include "sort/pairs_engine.h"
-#include "device/gather_rows.cuh"
+#include "device/transfer_rows.cuh"
 
 #define GRID_BLOCKS		2048
 #define GRID_THREADS	256

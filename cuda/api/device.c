@@ -37,7 +37,7 @@ int
 gsort_is_lost(gsort_device *device)
 {
 	if (!device->lost && gsort_fails_now(&device->faults, GSORT_FAIL_CALLS))
-		gsort_fail(device, GSORT_DEVICE_LOST, "a test wants this call to lose the device");
+		gsort_fail(device, GSORT_DEVICE_LOST, "a test wants the device to be lost here");
 	return device->lost;
 }
 

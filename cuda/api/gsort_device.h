@@ -191,6 +191,10 @@ gsort_status gsort_fail(gsort_device *device, gsort_status status, const char *f
 #endif
 ;
 
+/* True if the device is lost.  Each call or event that may lose it asks once,
+ * because a test may inject the loss here. */
+int			gsort_is_lost(gsort_device *device);
+
 /* Records a fault of a chunk, a gsort_bad_data; returns BAD_DATA. */
 gsort_status gsort_fail_bad_data(gsort_device *device, uint32_t what);
 

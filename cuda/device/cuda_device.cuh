@@ -6,8 +6,8 @@
  * cuda_open.cu       opening and shutting, the table of operations
  * cuda_self_job.cu   self-test jobs at opening
  * cuda_errors.cu     classification of CUDA errors
- * cuda_memory.cu     device memory
- * cuda_staging.cu    pinned memory of the host: gsort_pin's range, our staging
+ * cuda_memory.cu     device memory; pinned memory of the host: gsort_pin's
+ *                    range, our staging
  * cuda_job.cu        jobs: open, extents, close
  * cuda_transfers.cu  chunks to the device, output blocks to the host
  * cuda_work.cu       the common part of all work, and its events
@@ -25,12 +25,8 @@
  * host observes each end before the next begins.  All memory is allocated and
  * freed on the memory stream, where nothing else waits.  A job's event
  * 'memory_ready' orders its allocations before the streams that use them.
- * Memory is freed once the host has observed the end of the last work on it.
- *
- * If a call is refused in the middle of an operation, the earlier part still
- * runs.  Its memory is not freed, reused or returned before that part has
- * ended.  A finish, an end of a run or a merge marks its end as usual and then
- * fails; an append or a fetch waits for its lane.
+ * Memory is freed, reused or returned once the host has observed the end of the
+ * last work on it, the earlier part of a refused operation included.
  */
 #ifndef GSORT_CUDA_DEVICE_CUH
 #define GSORT_CUDA_DEVICE_CUH
@@ -40,6 +36,7 @@
 #include "api/gsort_device.h"
 #include "device/block_map.h"
 #include "device/arena.cuh"
+#include "sort/order_merge.h"
 #include "sort/pairs_engine.h"
 
 #define APPEND_LANES		4
@@ -158,15 +155,6 @@ typedef enum sort_array
 	SORT_ARRAYS
 } sort_array;
 
-/* The sorted keys of an ended run: [columns][rows] uint64, then optionally
- * [rows] uint8. */
-typedef struct retained_run
-{
-	cuda_array	keys;
-	uint32_t	rows;
-	int			has_nulls;
-} retained_run;
-
 typedef enum extent_kind
 {
 	ROW_EXTENTS,
@@ -217,7 +205,9 @@ struct cuda_job
 	cuda_array	sort[SORT_ARRAYS];
 	int			sorted_as_fed;	/* all keys of the run are equal, and SORT_ORDER is undefined */
 
-	retained_run	retained[GSORT_MERGE_RUNS_MAX];
+	/* the sorted keys of ended runs, and how the merge finds them there */
+	cuda_array	retained_keys[GSORT_MERGE_RUNS_MAX];
+	merge_run	retained[GSORT_MERGE_RUNS_MAX];
 	uint32_t	n_retained;
 	/* merge: the run of each row, padded with zeros to a multiple of 8 */
 	cuda_array	order;
@@ -291,14 +281,13 @@ gsort_status cuda_allocate(cuda_device *device, cuda_job *job, cuda_array *array
  * empty one is allowed. */
 void		cuda_release(cuda_device *device, cuda_job *job, cuda_array *array);
 
-/* Reports that the last job has closed, which gives cuda_memory_trim work. */
 void		cuda_memory_idle(cuda_device *device);
 
 /* Returns a part of the pool's memory to the system while no job is open.
  * Never waits.  While much remains, it wakes the caller for another call. */
 void		cuda_memory_trim(cuda_device *device);
 
-/* --- staging (cuda_staging.cu) -------------------------------------------- */
+/* --- pinned memory (cuda_memory.cu) --------------------------------------- */
 
 gsort_status cuda_staging_open(cuda_device *device);
 void		cuda_staging_close(cuda_device *device);
@@ -337,12 +326,9 @@ key_table	cuda_job_key_table(const cuda_job *job);
 /* The order of the sorted run; NULL: the order as fed. */
 const uint32_t *cuda_job_order(const cuda_job *job);
 
-/* Frees the key extents of a sorted run, after its keys were gathered or
- * discarded. */
-void		cuda_job_free_keys(cuda_job *job);
-
-/* Frees the extents of rows and their words, after the last fetch. */
-void		cuda_job_free_rows(cuda_job *job);
+/* Frees all extents of a kind: of keys after these were gathered or discarded,
+ * of rows and their words after the last fetch. */
+void		cuda_job_free_extents(cuda_job *job, extent_kind kind);
 
 /* --- appends, fetches (cuda_transfers.cu) --------------------------------- */
 
@@ -364,7 +350,6 @@ void		CUDART_CB cuda_wake(void *device);
 
 int			cuda_poll(gsort_device *device, gsort_event *out, int max);
 
-/* Takes a stream for the job's next finish, end of a run or merge. */
 void		cuda_take_sort_stream(cuda_job *job);
 
 /* Marks the end of a finish, an end of a run or a merge on the device, behind
@@ -389,11 +374,9 @@ double		cuda_work_ms(cuda_job *job);
 uint64_t	cuda_sort_bytes(const gsort_job *job, uint64_t rows, uint64_t units);
 gsort_status cuda_job_finish_run(gsort_job *job);
 
-/* Frees the memory of a finish, after the host has observed its end. */
-void		cuda_finish_free(cuda_job *job);
-
-/* The same, but keeps the input of the gather in cuda_job_next_run. */
-void		cuda_finish_free_all_but_order(cuda_job *job);
+/* Frees the memory of a finish, after the host has observed its end.  kept: bit
+ * i: array i stays. */
+void		cuda_finish_free(cuda_job *job, uint32_t kept);
 
 /* Handles the end of the finish or of its last part, with status: takes its
  * results and sets work_status, or enqueues the next part. */
@@ -404,19 +387,15 @@ void		cuda_finish_ended(cuda_job *job, gsort_status status);
 gsort_status cuda_job_next_run(gsort_job *job);
 gsort_status cuda_job_merge(gsort_job *job, const key_plan *plan);
 
-/* Handles the end of a gather of keys or of a merge. */
 void		cuda_run_ended(cuda_job *job, gsort_status status);
 void		cuda_merge_ended(cuda_job *job, gsort_status status);
 
-/* Frees the retained keys, the merge order and the merge's scratch. */
 void		cuda_runs_free(cuda_job *job);
 
 /* --- opening (cuda_self_job.cu) ------------------------------------------- */
 
-/* Runs small jobs through gsort.h and checks their results. */
 gsort_status cuda_run_self_jobs(gsort_device *device);
 
-/* Blocks of LAUNCH_THREADS for that many threads. */
 static inline unsigned int
 blocks_for(uint64_t threads)
 {

@@ -94,51 +94,19 @@ allocate_arrays(cuda_job *job)
 	return GSORT_OK;
 }
 
-static void
-give_back_slot(cuda_job *job)
+void
+cuda_finish_free(cuda_job *job, uint32_t kept)
 {
-	cuda_slot_give((cuda_device *) job->common.device, &job->finish_slot);
+	cuda_device *device = (cuda_device *) job->common.device;
+
+	cuda_slot_give(device, &job->finish_slot);
 	free(job->begins);
 	job->begins = NULL;
-}
-
-static void
-free_array(cuda_job *job, sort_array array)
-{
-	cuda_release((cuda_device *) job->common.device, job, &job->sort[array]);
-}
-
-void
-cuda_finish_free(cuda_job *job)
-{
-	give_back_slot(job);
 	for (int i = 0; i < SORT_ARRAYS; i++)
-		free_array(job, (sort_array) i);
-}
-
-void
-cuda_finish_free_all_but_order(cuda_job *job)
-{
-	for (int i = 0; i < SORT_ARRAYS; i++)
-		if (i != SORT_ORDER)
-			free_array(job, (sort_array) i);
-}
-
-/* Frees all arrays but the input of fetches and of the next gather of keys. */
-static void
-free_all_but_results(cuda_job *job)
-{
-	give_back_slot(job);
-	free_array(job, SORT_WORDS);
-	free_array(job, SORT_SORTED_WORDS);
-	free_array(job, SORT_TIED_ROWS);
-	free_array(job, SORT_SEGMENTS);
-	free_array(job, SORT_BEGINS);
-	free_array(job, SORT_SCRATCH);
-	if (job->sorted_as_fed)
-		free_array(job, SORT_ORDER);
-	if (job->common.finish_how != GSORT_SORTED_RUN)
-		cuda_job_free_keys(job);
+	{
+		if (!(kept >> i & 1))
+			cuda_release(device, job, &job->sort[i]);
+	}
 }
 
 /* --- the launches --------------------------------------------------------- */
@@ -185,7 +153,6 @@ copy_header_out(cuda_job *job)
 	return GSORT_OK;
 }
 
-/* Copies the next output block begins into the slot, behind the header. */
 static gsort_status
 copy_begins_out(cuda_job *job, uint64_t n)
 {
@@ -247,7 +214,6 @@ sort_run_of(cuda_job *job)
 	return run;
 }
 
-/* Enqueues the search for output blocks, once the order is complete. */
 static gsort_status
 enqueue_output_blocks(sort_run *run)
 {
@@ -321,7 +287,7 @@ cuda_job_finish_run(gsort_job *base)
 		return status;
 	/* no memory, no rows, or refused and drained */
 	if (!job->work_on_device)
-		cuda_finish_free(job);
+		cuda_finish_free(job, 0);
 	cuda_work_begun(job, GSORT_EVENT_RUN_FINISHED, status);
 	return GSORT_OK;
 }
@@ -353,7 +319,11 @@ end_sort(cuda_job *job)
 	if (status != GSORT_OK)
 		return status;
 	common->stats.sort_ms = cuda_work_ms(job);
-	free_all_but_results(job);
+	/* stay for fetches and for the next gather of keys */
+	cuda_finish_free(job, 1u << SORT_LOW_OFFSETS | 1u << SORT_TIES |
+					 (job->sorted_as_fed ? 0 : 1u << SORT_ORDER));
+	if (common->finish_how != GSORT_SORTED_RUN)
+		cuda_job_free_extents(job, KEY_EXTENTS);
 	return GSORT_OK;
 }
 
@@ -386,5 +356,5 @@ cuda_finish_ended(cuda_job *job, gsort_status status)
 		status = read_outcome(job);
 	job->work_status = status;
 	if (status != GSORT_OK)
-		cuda_finish_free(job);
+		cuda_finish_free(job, 0);
 }

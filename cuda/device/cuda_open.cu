@@ -12,7 +12,6 @@
  * that is shut.
  */
 #include "device/cuda_device.cuh"
-#include "sort/order_merge.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -29,7 +28,6 @@
 
 /* --- finding a device ----------------------------------------------------- */
 
-/* Writes why there is no device, in the style of a log line. */
 static void
 explain_no_device(cudaError_t error, char *reason, size_t reason_bytes)
 {
@@ -61,7 +59,6 @@ gsort_cuda_prepare(uint32_t salt)
 	(void) setenv("CUDA_MODULE_LOADING", "EAGER", 1);
 }
 
-/* Finds the wanted device.  UNSUPPORTED, with a reason: it does not exist. */
 static gsort_status
 find_device(const gsort_device_options *options, int *ordinal, int *devices, char *reason,
 			size_t reason_bytes)
@@ -91,7 +88,6 @@ cuda_enter(cuda_device *device)
 	return GSORT_OK;
 }
 
-/* Starts CUDA on the device, which creates its context. */
 static gsort_status
 start_context(cuda_device *device)
 {
@@ -111,8 +107,8 @@ start_context(cuda_device *device)
 	device->facts.compute_capability = properties.major * 10 + properties.minor;
 	if (device->facts.compute_capability < OLDEST_CAPABILITY)
 		return gsort_fail(&device->common, GSORT_UNSUPPORTED,
-						  "%s has compute capability %d.%d, 7.5 or newer is needed", device->facts.name,
-						  properties.major, properties.minor);
+						  "%s has compute capability %d.%d, 7.5 or newer is needed",
+						  device->facts.name, properties.major, properties.minor);
 	if (!has_pools)
 		return gsort_fail(&device->common, GSORT_UNSUPPORTED,
 						  "%s offers no stream-ordered memory", device->facts.name);
@@ -273,7 +269,6 @@ start_device(cuda_device *device)
 	return cuda_run_self_jobs(&device->common);
 }
 
-/* Makes the device and starts it.  A failure releases everything. */
 static gsort_status
 make_device(const gsort_device_options *options, gsort_device **opened, char *reason,
 			size_t reason_bytes)

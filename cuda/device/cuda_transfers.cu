@@ -1,33 +1,26 @@
 /*
  * cuda_transfers.cu
- *	  Appends and fetches: chunks of rows into a job's extents, and output blocks
- *	  of a run or of the merge order to the host.
+ *	  Appends and fetches: chunks of rows into a job's extents, and output
+ *	  blocks of a run or of the merge order to the host.
  *
  * In:  a chunk and its place, which cuda/api has assigned within the job's
  *	    reservations; or an output block of the job's directory.
  * Out: the chunk's rows, row words, keys and NULL bits in the job's extents; or
  *	    the output block in the caller's buffer.  An operation in its lane's
- *	    queue, with a CUDA event behind its last work, which cuda_work.cu turns
- *	    into an event.
+ *	    queue, with a CUDA event behind its last work (cuda_work.cu).
  *
  * Operations are made when the device is opened and when memory is pinned, and
- * are reused.  Host memory inside the gsort_pin range is copied directly.
- * Other memory passes through a pinned slot, which the operation holds until it
- * ends, so that the caller never waits for the device.
- *
- * Keys pass through the lane's device staging.  The append kernel checks and
- * files them there, where no other process can change them.
- *
- * Rows of a sorted run are gathered into the lane's output block on the device
- * first.  Split rows and the merge order are contiguous and need no gather.
+ * are reused.  Memory outside the range of gsort_pin passes through a pinned
+ * slot, which the operation holds until it ends, so that the caller never waits
+ * for the device.  Keys pass through the lane's device staging.  The append
+ * kernel checks and files them there, where no other process can change them.
  */
 #include "device/cuda_device.cuh"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/append_rows.cuh"
-#include "device/gather_rows.cuh"
+#include "device/transfer_rows.cuh"
 #include "rows/block_cut.h"
 #include "sort/launch.cuh"
 
@@ -245,7 +238,6 @@ chunk_slot_bytes(const cuda_device *device, const gsort_job *job, const gsort_ch
 		aligned_bytes(start_bytes) + aligned_bytes(nulls_bytes);
 }
 
-/* Copies a chunk's arrays to the lane, and files its rows from there. */
 static gsort_status
 file_rows(cuda_job *job, cuda_lane *lane, const gsort_chunk *chunk, chunk_source *source,
 		  uint64_t first_unit)

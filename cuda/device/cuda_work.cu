@@ -8,9 +8,9 @@
  * Out: its end, reported to the file that enqueued it; then the job's event;
  *	    released buffers and memory.
  *
- * If the device refuses a launch midway, the earlier part still runs on memory
- * of the job.  Therefore the work ends normally behind that part, and only then
- * fails and frees.
+ * If the device refuses a launch midway, the work ends normally behind the
+ * earlier part, which still runs on memory of the job, and only then fails and
+ * frees.
  *
  * A host function on a stream beside each lane makes the eventfd readable, so
  * that no copy waits for a thread of the host.  Polling queries the CUDA
@@ -125,7 +125,6 @@ event_passed(cuda_device *device, cudaEvent_t event)
 	return error == cudaSuccess;
 }
 
-/* Queries the device; false while the work is in progress. */
 static int
 work_has_ended(cuda_job *job)
 {

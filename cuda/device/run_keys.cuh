@@ -71,7 +71,6 @@ compact_keys_kernel(key_plan plan, uint32_t word, key_table table, const uint32_
 		check_row_keys(&plan, &table, row, header);
 }
 
-/* Checks the keys only, for plans without words. */
 static __global__ void
 check_keys_kernel(key_plan plan, key_table table, uint64_t n, run_header *header)
 {

@@ -8,9 +8,9 @@
  *	    function that a thread of the pool runs.
  *
  * host_ops.c      queues between the caller and the threads, and events
- * host_sort.c, host_merge.c, host_fetch.c, host_run.c
+ * host_sort.c, host_segments.c, host_merge.c, host_run.c
  *                 runs of rows, from the top down
- * host_radix.c, host_pool.c, host_memory.c
+ * host_radix.c, radix_steps.c, host_pool.c, host_memory.c
  *                 their building blocks
  * host_limits.c   limits of processors and memory
  */
@@ -21,22 +21,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 /* One thread stays free for light tasks while another sorts. */
 #define THREADS_MIN		2
-
-/* A sort of more rows is heavy: light operations must not wait for it. */
-#define HEAVY_ROWS		(1u << 16)
 
 /* The minimum interval between two checks of the machine's free memory. */
 #define LIMITS_RECHECK_MS	100
 
 /* --- the device ----------------------------------------------------------- */
 
-/* Opens the device: its event descriptor, then its threads.  A failure releases
- * everything. */
 static gsort_status
 host_open(const gsort_device_options *options, gsort_device **device,
 		  char *reason, size_t reason_bytes)
@@ -53,16 +47,18 @@ host_open(const gsort_device_options *options, gsort_device **device,
 		threads = THREADS_MIN;
 	host->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (host->event_fd < 0)
-	{
 		snprintf(reason, reason_bytes, "could not make an event descriptor: %s", strerror(errno));
-		free(host);
-		return GSORT_NOMEM;
+	else
+	{
+		host->pool = host_pool_start(threads, options->nice);
+		if (host->pool == NULL)
+		{
+			snprintf(reason, reason_bytes, "could not start %d threads", threads);
+			close(host->event_fd);
+		}
 	}
-	host->pool = host_pool_start(threads, options->nice);
 	if (host->pool == NULL)
 	{
-		snprintf(reason, reason_bytes, "could not start %d threads", threads);
-		close(host->event_fd);
 		free(host);
 		return GSORT_NOMEM;
 	}
@@ -117,7 +113,10 @@ host_shut(gsort_device *device)
 	host_task_list unrun;
 
 	for (host_job *job = host->jobs; job != NULL; job = job->next)
-		host_op_drop_waiting(job);
+	{
+		if (!atomic_load(&job->closing))
+			host_op_close_job(job);
+	}
 	unrun = host_pool_stop(host->pool);
 	host_op_list_free(&unrun);
 	host_op_list_free(&host->done);
@@ -151,90 +150,59 @@ host_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units)
 /* --- work, on the pool's threads ------------------------------------------ */
 
 static void
-run_append(host_task *task)
+append_chunk(host_op *op)
 {
-	host_op    *op = (host_op *) task;
-
-	if (!atomic_load(&op->job->closing))
-		host_run_append(&op->job->run, &op->u.chunk);
-	host_op_done(op);
-}
-
-static double
-now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
+	host_run_append(&op->job->run, &op->u.chunk);
 }
 
 static void
-finish_on_thread(host_task *task)
+sort_run(host_op *op)
 {
-	host_op    *op = (host_op *) task;
 	host_job   *job = op->job;
 	host_finish *finish = &op->u.finish;
-	double		begin_ms = now_ms();
 
-	if (job->run.bad_data)
-		op->status = GSORT_BAD_DATA;
-	else if (!atomic_load(&job->closing))
-		op->status = host_run_sort(&job->run, host_device_of(job)->pool, &finish->plan,
-								   &finish->ties, finish->rows, finish->how == GSORT_SORTED_RUN,
-								   finish->limit_bytes, &job->closing, &finish->begins);
-	finish->ms = now_ms() - begin_ms;
-	host_op_done(op);
+	op->status = job->run.bad_data ? GSORT_BAD_DATA :
+		host_run_sort(&job->run, host_device_of(job)->pool, &finish->plan, &finish->ties,
+					  finish->rows, finish->how == GSORT_SORTED_RUN, op->limit_bytes,
+					  &job->closing, &finish->begins);
 }
 
 static void
-run_next_run(host_task *task)
+end_run(host_op *op)
 {
-	host_op    *op = (host_op *) task;
 	host_job   *job = op->job;
 	host_next_run *next = &op->u.next_run;
 
 	/* the freed rows make room for the keys */
 	host_run_drop_rows(&job->run);
-	if (next->retain != GSORT_RETAIN_NOTHING && !atomic_load(&job->closing))
+	if (next->retain != GSORT_RETAIN_NOTHING)
 		next->retained = host_retained_add(&job->retained, &job->run, host_device_of(job)->pool,
 										   next->retain == GSORT_RETAIN_KEYS_AND_NULLS,
-										   next->limit_bytes, &job->closing);
+										   op->limit_bytes, &job->closing);
 	if (!next->retained)
 		host_retained_drop_keys(&job->retained);
 	host_run_clear(&job->run);
-	host_op_done(op);
 }
 
 static void
-run_merge(host_task *task)
+merge_runs(host_op *op)
 {
-	host_op    *op = (host_op *) task;
 	host_job   *job = op->job;
-	host_merge *merge = &op->u.merge;
-	double		begin_ms = now_ms();
 
-	if (!atomic_load(&job->closing))
-		op->status = host_retained_merge(&job->retained, host_device_of(job)->pool, &merge->plan,
-										 merge->limit_bytes, &job->closing);
-	merge->ms = now_ms() - begin_ms;
-	host_op_done(op);
+	op->status = host_retained_merge(&job->retained, host_device_of(job)->pool, &op->u.merge,
+									 op->limit_bytes, &job->closing);
 }
 
 static void
-run_fetch(host_task *task)
+fetch_block(host_op *op)
 {
-	host_op    *op = (host_op *) task;
 	const host_job *job = op->job;
 	const host_fetch *fetch = &op->u.fetch;
 
-	if (atomic_load(&job->closing))
-		;
-	else if (job->retained.order != NULL)
+	if (job->retained.order != NULL)
 		memcpy(fetch->to, job->retained.order + fetch->block.first_row, fetch->block.bytes);
 	else
 		host_run_fetch(&job->run, &fetch->block, fetch->units_before, fetch->to);
-	host_op_done(op);
 }
 
 static void
@@ -282,7 +250,7 @@ machine_has_room(const gsort_job *job, uint64_t rows, uint64_t units)
 {
 	host_device *host = (host_device *) job->device;
 	uint64_t	run_bytes = host_job_bytes(job, rows, units);
-	double		now = now_ms();
+	double		now = host_now_ms();
 
 	if (run_bytes <= job->reserved_bytes)
 		return 1;
@@ -320,20 +288,20 @@ host_job_reserve(gsort_job *job, uint64_t rows, uint64_t units)
 /* Starts an append or a fetch.  A test may have it refused, as a GPU refuses it
  * when staging is full. */
 static host_op *
-new_transfer(gsort_job *job, gsort_event_kind kind, uint64_t tag, void (*run) (host_task *task))
+new_transfer(gsort_job *job, gsort_event_kind kind, uint64_t tag, void (*work) (host_op *op))
 {
 	if (gsort_fails_now(&job->device->faults, GSORT_FAIL_TRANSFERS))
 	{
 		gsort_fail(job->device, GSORT_NOMEM, "a test wants this transfer to be refused");
 		return NULL;
 	}
-	return host_op_new((host_job *) job, kind, tag, run);
+	return host_op_new((host_job *) job, kind, tag, 0, work);
 }
 
 static gsort_status
 host_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit)
 {
-	host_op    *op = new_transfer(job, GSORT_EVENT_APPENDED, chunk->tag, run_append);
+	host_op    *op = new_transfer(job, GSORT_EVENT_APPENDED, chunk->tag, append_chunk);
 
 	if (op == NULL)
 		return GSORT_NOMEM;
@@ -355,17 +323,16 @@ host_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit)
 static gsort_status
 host_job_finish_run(gsort_job *job)
 {
-	host_op    *op = host_op_new((host_job *) job, GSORT_EVENT_RUN_FINISHED, 0, finish_on_thread);
+	host_op    *op = host_op_new((host_job *) job, GSORT_EVENT_RUN_FINISHED, 0, job->rows,
+								 sort_run);
 
 	if (op == NULL)
 		return GSORT_NOMEM;
-	op->task.heavy = job->rows > HEAVY_ROWS;
 	op->u.finish.how = job->finish_how;
 	op->u.finish.plan = key_plan_make(job->options.key_columns, job->options.null_first_mask,
 									  job->column_stats);
 	op->u.finish.ties = tie_rule_make(&job->options, &op->u.finish.plan);
 	op->u.finish.rows = job->rows;
-	op->u.finish.limit_bytes = job->device->budget_bytes;
 	host_op_enqueue(op);
 	return GSORT_OK;
 }
@@ -373,7 +340,7 @@ host_job_finish_run(gsort_job *job)
 static gsort_status
 host_job_fetch(gsort_job *job, const gsort_block *block, void *dst, uint64_t tag)
 {
-	host_op    *op = new_transfer(job, GSORT_EVENT_FETCHED, tag, run_fetch);
+	host_op    *op = new_transfer(job, GSORT_EVENT_FETCHED, tag, fetch_block);
 
 	if (op == NULL)
 		return GSORT_NOMEM;
@@ -385,13 +352,12 @@ host_job_fetch(gsort_job *job, const gsort_block *block, void *dst, uint64_t tag
 static gsort_status
 host_job_next_run(gsort_job *job)
 {
-	host_op    *op = host_op_new((host_job *) job, GSORT_EVENT_RUN_BEGUN, 0, run_next_run);
+	host_op    *op = host_op_new((host_job *) job, GSORT_EVENT_RUN_BEGUN, 0,
+								 job->retain != GSORT_RETAIN_NOTHING ? job->rows : 0, end_run);
 
 	if (op == NULL)
 		return GSORT_NOMEM;
-	op->task.heavy = job->retain != GSORT_RETAIN_NOTHING && job->rows > HEAVY_ROWS;
 	op->u.next_run.retain = job->retain;
-	op->u.next_run.limit_bytes = job->device->budget_bytes;
 	host_op_enqueue(op);
 	return GSORT_OK;
 }
@@ -400,14 +366,12 @@ static gsort_status
 host_job_merge(gsort_job *job, const key_plan *plan)
 {
 	host_job   *host = (host_job *) job;
-	host_op    *op = host_op_new(host, GSORT_EVENT_MERGED, 0, run_merge);
+	host_op    *op = host_op_new(host, GSORT_EVENT_MERGED, 0, job->ended_rows, merge_runs);
 
 	if (op == NULL)
 		return GSORT_NOMEM;
 	host_run_clear(&host->run);
-	op->task.heavy = job->ended_rows > HEAVY_ROWS;
-	op->u.merge.plan = *plan;
-	op->u.merge.limit_bytes = job->device->budget_bytes;
+	op->u.merge = *plan;
 	host_op_enqueue(op);
 	return GSORT_OK;
 }

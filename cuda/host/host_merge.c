@@ -9,7 +9,7 @@
  * so that the merge needs no memory beyond its output.  The order is then
  * divided into parts.  Each part finds its begin and its end in every run by a
  * multiway selection.  It takes blocks of a few thousand rows, which are the
- * next ones of all runs, and sorts each by the bucket sort of radix_bucket.c,
+ * next ones of all runs, and sorts each by the bucket sort of radix_steps.h,
  * which is stable and stays in the cache.
  *
  * Every step is a loop over parts of the rows, shared by the idle threads.
@@ -128,7 +128,6 @@ typedef struct merger
 	const atomic_int *cancel;
 } merger;
 
-/* Replaces the first key of each row by the plan's word. */
 static void
 make_words_of(void *arg, uint64_t begin, uint64_t end)
 {
@@ -252,7 +251,6 @@ merge_rows(void *arg, uint64_t row, uint64_t end)
 	}
 }
 
-/* Fills the order by run, for equal keys. */
 static void
 order_by_run(const merger *merge)
 {

@@ -9,7 +9,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
+
+/* An operation on more rows is heavy: light ones must not wait for it. */
+#define HEAVY_ROWS		(1u << 16)
 
 void
 host_op_free(host_op *op)
@@ -30,8 +34,30 @@ host_op_list_free(host_task_list *list)
 		host_op_free((host_op *) task);
 }
 
+double
+host_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
+}
+
+static void
+run_op(host_task *task)
+{
+	host_op    *op = (host_op *) task;
+	double		begin_ms = host_now_ms();
+
+	if (!atomic_load(&op->job->closing))
+		op->work(op);
+	op->ms = host_now_ms() - begin_ms;
+	host_op_done(op);
+}
+
 host_op *
-host_op_new(host_job *job, gsort_event_kind kind, uint64_t tag, void (*run) (host_task *task))
+host_op_new(host_job *job, gsort_event_kind kind, uint64_t tag, uint64_t rows,
+			void (*work) (host_op *op))
 {
 	host_op    *op = calloc(1, sizeof(*op));
 
@@ -40,7 +66,10 @@ host_op_new(host_job *job, gsort_event_kind kind, uint64_t tag, void (*run) (hos
 		gsort_fail(job->common.device, GSORT_NOMEM, "out of memory for an operation");
 		return NULL;
 	}
-	op->task.run = run;
+	op->task.run = run_op;
+	op->work = work;
+	op->task.heavy = rows > HEAVY_ROWS;
+	op->limit_bytes = job->common.device->budget_bytes;
 	op->job = job;
 	op->kind = kind;
 	op->tag = tag;
@@ -118,32 +147,15 @@ host_op_done(host_op *op)
 	pthread_mutex_unlock(&device->lock);
 }
 
-/* Drops the job's waiting operations; the lock is held.  No operation of the
- * job may start behind its close, which frees the job's memory. */
-static void
-drop_waiting(host_job *job)
-{
-	atomic_store(&job->closing, 1);
-	host_op_list_free(&job->waiting);
-}
-
-void
-host_op_drop_waiting(host_job *job)
-{
-	host_device *device = host_device_of(job);
-
-	pthread_mutex_lock(&device->lock);
-	drop_waiting(job);
-	pthread_mutex_unlock(&device->lock);
-}
-
 void
 host_op_close_job(host_job *job)
 {
 	host_device *device = host_device_of(job);
 
 	pthread_mutex_lock(&device->lock);
-	drop_waiting(job);
+	atomic_store(&job->closing, 1);
+	/* no operation may start behind the close, which frees the job's memory */
+	host_op_list_free(&job->waiting);
 	if (job->in_pool == 0)
 		hand_to_pool(job, &job->close);
 	pthread_mutex_unlock(&device->lock);
@@ -167,7 +179,7 @@ finish_ended(host_op *op, gsort_status status)
 	else if (status == GSORT_OK)
 	{
 		status = gsort_make_directory(&job->common, finish->begins.begins, finish->begins.n);
-		stats->sort_ms = finish->ms;
+		stats->sort_ms = op->ms;
 		stats->key_bits = finish->plan.bits;
 		stats->key_words = finish->plan.words;
 		stats->engine = finish->plan.words > 0 ? GSORT_ENGINE_RADIX : GSORT_ENGINE_AUTO;
@@ -177,18 +189,6 @@ finish_ended(host_op *op, gsort_status status)
 	else if (finish->how != GSORT_SORTED_RUN)
 		host_run_drop_keys(&job->run);
 	return status;
-}
-
-/* The status of a completed operation; a lost device voids every result. */
-static gsort_status
-final_status(host_op *op)
-{
-	gsort_device *device = op->job->common.device;
-
-	if (!device->lost && gsort_fails_now(&device->faults, GSORT_FAIL_CALLS))
-		gsort_fail(device, GSORT_DEVICE_LOST,
-				   "a test wants the end of an operation to lose the device");
-	return device->lost ? GSORT_DEVICE_LOST : op->status;
 }
 
 /* Applies a completed operation to its job, which is not closing.  Returns the
@@ -207,7 +207,7 @@ operation_ended(host_op *op, gsort_status status)
 	{
 		if (status == GSORT_NOMEM)
 			gsort_fail(job->common.device, status, "out of memory for the merge order");
-		stats->merge_ms = op->u.merge.ms;
+		stats->merge_ms = op->ms;
 	}
 	if (op->kind != GSORT_EVENT_APPENDED && op->kind != GSORT_EVENT_FETCHED)
 		stats->peak_bytes = job->run.account.peak_bytes;
@@ -234,7 +234,8 @@ static gsort_event
 hand_out(host_op *op)
 {
 	gsort_job  *job = &op->job->common;
-	gsort_status status = final_status(op);
+	/* a lost device voids every result */
+	gsort_status status = gsort_is_lost(job->device) ? GSORT_DEVICE_LOST : op->status;
 	gsort_event event;
 
 	/* a thread is freeing the memory of a closing job at this moment */

@@ -40,24 +40,14 @@ typedef struct host_finish
 	key_plan	plan;
 	tie_rule	ties;
 	uint64_t	rows;
-	uint64_t	limit_bytes;
 	host_begins begins;
-	double		ms;
 } host_finish;
 
 typedef struct host_next_run
 {
 	gsort_retain	retain;
-	uint64_t	limit_bytes;
 	int			retained;
 } host_next_run;
-
-typedef struct host_merge
-{
-	key_plan	plan;
-	uint64_t	limit_bytes;
-	double		ms;
-} host_merge;
 
 typedef struct host_fetch
 {
@@ -67,22 +57,26 @@ typedef struct host_fetch
 } host_fetch;
 
 /* One operation: a task of the pool, then a pending event. */
-typedef struct host_op
+typedef struct host_op host_op;
+struct host_op
 {
 	host_task	task;			/* must be first; lists of operations are lists of these */
+	void		(*work) (host_op *op);	/* skipped if the job is closing */
 	host_job   *job;
 	gsort_event_kind kind;
 	gsort_status status;
 	uint64_t	tag;
+	uint64_t	limit_bytes;	/* of the device's memory, as it was enqueued */
+	double		ms;				/* time of the work */
 	union
 	{
 		host_chunk	chunk;
 		host_finish	finish;
 		host_next_run next_run;
-		host_merge	merge;
+		key_plan	merge;
 		host_fetch	fetch;
 	}			u;
-} host_op;
+};
 
 typedef struct host_device
 {
@@ -131,9 +125,12 @@ void		host_op_list_free(host_task_list *list);
 
 /* --- an operation from start to end --------------------------------------- */
 
-/* NULL: out of memory. */
-host_op    *host_op_new(host_job *job, gsort_event_kind kind, uint64_t tag,
-						void (*run) (host_task *task));
+/* rows: those that it works on by itself, which tell whether it is heavy.
+ * NULL: out of memory. */
+host_op    *host_op_new(host_job *job, gsort_event_kind kind, uint64_t tag, uint64_t rows,
+						void (*work) (host_op *op));
+
+double		host_now_ms(void);
 
 /* Submits the operation behind those of the job that it must wait for. */
 void		host_op_enqueue(host_op *op);
@@ -143,10 +140,6 @@ void		host_op_done(host_op *op);
 
 /* Ends the job: drops its waiting operations; its close follows the others. */
 void		host_op_close_job(host_job *job);
-
-/* The same for a shutdown, which frees the job itself; a close that still
- * arrives is harmless. */
-void		host_op_drop_waiting(host_job *job);
 
 void		host_op_free(host_op *op);
 

@@ -7,7 +7,7 @@
  *
  * host_sort.c turns these into row words in sorted order, and then the keys are
  * no longer needed.  To retain sorted keys (host_merge.c), the sort also keeps
- * the order of the rows. host_fetch.c writes blocks.
+ * the order of the rows. Fetches write blocks.
  *
  * The caller of gsort.h makes the extents and releases the keys; the threads do
  * everything else. host_ops.c serializes feeding, sorting and reading of one
@@ -125,9 +125,8 @@ host_run_nulls(const host_run *run, uint64_t row)
 
 /* --- fetches -------------------------------------------------------------- */
 
-/* Writes the block's bytes, as gsort.h describes them (host_fetch.c).
- * units_before: those of its split row in earlier blocks.  Any number of threads
- * may fetch at once. */
+/* Writes the block's bytes, as gsort.h describes them. units_before: those of
+ * its split row in earlier blocks.  Any number of threads may fetch at once. */
 void		host_run_fetch(const host_run *run, const gsort_block *block, uint64_t units_before,
 						   uint64_t *to);
 

@@ -26,11 +26,6 @@ typedef struct host_begins
 	uint64_t	n;
 } host_begins;
 
-/* Finds row words in sorted order, and the block begins (host_begins.c).
- * order NULL: as fed.  row_words has room for all rows.  0: out of memory. */
-int			host_begins_find(const host_run *run, host_pool *pool, const uint32_t *order,
-							 uint64_t rows, uint64_t *row_words, host_begins *begins);
-
 /* Memory of a sort of that many rows beside the extents. */
 uint64_t	host_sort_bytes(const gsort_job_options *options, uint64_t rows);
 
@@ -47,7 +42,7 @@ gsort_status host_run_sort(host_run *run, host_pool *pool, const key_plan *plan,
 						   const tie_rule *ties_of, uint64_t rows, int retain_order,
 						   uint64_t limit_bytes, const atomic_int *cancel, host_begins *begins);
 
-/* --- rows that share their first word (host_segments.c) -------------------- */
+/* --- rows that share their first word (host_segments.c) ------------------- */
 
 /* A segment is a stretch of such rows.  One thread sorts it by the other words,
  * in turn; the caller sorts each long segment with all threads. */

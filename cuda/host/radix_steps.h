@@ -11,6 +11,7 @@
 #ifndef GSORT_RADIX_STEPS_H
 #define GSORT_RADIX_STEPS_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -188,7 +189,6 @@ first_above(const uint64_t *words, size_t stride, uint64_t low, uint64_t high, u
 	return low;
 }
 
-/* Turns counts into places; the first pair goes to place. */
 static inline void
 counts_to_places(uint32_t *counts, uint32_t digits, uint32_t place)
 {
@@ -201,7 +201,7 @@ counts_to_places(uint32_t *counts, uint32_t digits, uint32_t place)
 	}
 }
 
-/* --- scatter (radix_scatter.c) -------------------------------------------- */
+/* --- scatters --------------------------------------------- */
 
 /* Pairs in a buffer: two cache lines of keys, one of row numbers. */
 #define LINE_PAIRS		16
@@ -232,7 +232,7 @@ void		radix_scatter(line_buffers *lines, const host_pairs *from, const host_pair
 						  uint64_t begin, uint64_t end, key_digit digit, uint32_t digits,
 						  uint32_t *places, pair_shape shape);
 
-/* --- the way by a sample (radix_sample.c) --------------------------------- */
+/* --- the way by a sample ---------------------------------- */
 
 /*
  * Returns the number of passes if the keys, which vary in these bits, are
@@ -243,7 +243,7 @@ void		radix_scatter(line_buffers *lines, const host_pairs *from, const host_pair
 uint32_t	radix_sample_choose(key_window window, const uint64_t *keys, uint64_t n,
 								uint64_t varying, key_digit *digit, uint16_t **table);
 
-/* --- a bucket (radix_bucket.c) -------------------------------------------- */
+/* --- a bucket --------------------------------------------- */
 
 /* A thread's memory, 400 kB. */
 typedef struct radix_workspace
@@ -256,5 +256,30 @@ typedef struct radix_workspace
  * side 1 there. */
 void		radix_bucket_sort(const host_pairs sides[2], key_window window, radix_workspace *work,
 							  int side, uint64_t begin, uint64_t end);
+
+/* --- the whole sort (host_radix.c) --------------------------------------- */
+
+/*
+ * Stable sort of n pairs on the threads of the pool, by the keys' low bits.  A
+ * caller whose keys leave room puts the row numbers into the low row_bits bits
+ * of the keys, where they stay.  Such pairs take two thirds of the memory and
+ * time.  Only the counts of digits are not the caller's memory.  The caller may
+ * be any thread, and does its share.
+ */
+typedef struct host_radix_sort
+{
+	uint64_t	n;
+	uint32_t	row_bits;		/* 0: the keys are without row numbers */
+	uint32_t	bits;			/* of the keys, above the row numbers */
+	host_pairs	in;				/* read-only, unless it equals sides[1] */
+	/* fastest if aligned to cache lines; sides[1].rows is unused if the keys
+	 * have the row numbers */
+	host_pairs	sides[2];
+	const atomic_int *cancel;	/* not 0: the sort ends early with any result; may be NULL */
+} host_radix_sort;
+
+/* Sorts. *sorted is the result: in if that was sorted already, otherwise
+ * sides[0].  0: out of memory. */
+int			host_radix_run(host_pool *pool, const host_radix_sort *sort, host_pairs *sorted);
 
 #endif							/* GSORT_RADIX_STEPS_H */

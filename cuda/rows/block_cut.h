@@ -32,7 +32,6 @@ typedef struct block_begin
 	uint64_t	units;
 } block_begin;
 
-/* Length in units of the longest row that may share a block. */
 static inline GSORT_HD uint64_t
 block_cut_long_units(uint32_t block_bytes)
 {

@@ -24,14 +24,12 @@
 #define GSORT_RUN_EXTENTS_MAX	(GSORT_RUN_BYTES_MAX / GSORT_EXTENT_BYTES)
 #define GSORT_RUN_KEY_EXTENTS_MAX	((GSORT_RUN_ROWS_MAX + 1ull) / GSORT_KEY_EXTENT_ROWS)
 
-/* Number of units from this unit to the end of its extent. */
 static inline GSORT_HD uint64_t
 arena_stretch(uint64_t unit, uint64_t units)
 {
 	return gsort_min_u64(units, GSORT_EXTENT_UNITS - unit % GSORT_EXTENT_UNITS);
 }
 
-/* Address of a unit, from a job's table of extents. */
 static inline GSORT_HD uint64_t *
 arena_unit(uint64_t *const *extents, uint64_t unit)
 {
@@ -77,7 +75,6 @@ key_extents_of_rows(uint64_t rows)
 	return (rows + GSORT_KEY_EXTENT_ROWS - 1) / GSORT_KEY_EXTENT_ROWS;
 }
 
-/* The least multiple of a page that holds bytes. */
 static inline uint64_t
 whole_pages(uint64_t bytes)
 {
@@ -92,7 +89,6 @@ retained_keys_bytes(uint32_t columns, uint64_t rows, int with_nulls)
 	return whole_pages(rows * (columns * sizeof(uint64_t) + (with_nulls ? 1 : 0)));
 }
 
-/* Memory of a merge order: a byte for each row. */
 static inline uint64_t
 merge_order_bytes(uint64_t rows)
 {

@@ -72,7 +72,6 @@ tie_rule_is_null(const tie_rule *rule, const row_keys *row, uint32_t column)
 	return (rule->nullable_mask >> column & 1) && (*row->nulls >> column & 1);
 }
 
-/* True if the rows agree in a column. */
 static inline GSORT_HD int
 tie_rule_agree(const tie_rule *rule, const row_keys *row, const row_keys *before, uint32_t column)
 {
@@ -108,9 +107,8 @@ tie_rule_ties(const tie_rule *rule, uint64_t difference, const row_keys *row,
 	return rule->equal_rows_tie;
 }
 
-/* --- tie bits: bit r % 32 of word r / 32 is row r's ------------------------ */
+/* --- tie bits: bit r % 32 of word r / 32 is row r's ----------------------- */
 
-/* True if the blocks of a sorted run carry tie bits. */
 static inline int
 tie_bits_wanted(const gsort_job_options *options)
 {

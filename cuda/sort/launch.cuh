@@ -33,32 +33,22 @@ struct launch_hook
 
 inline thread_local launch_hook watching_launches = {NULL, NULL};
 
-/* Calls the test's hook, and raises the kernel's limit of shared memory. */
-template<typename... Parameters>
-static cudaError_t
-prepare_launch(void (*kernel) (Parameters...), size_t shared_bytes)
-{
-	static_assert((0 + ... + (sizeof(Parameters) + 8)) <= ARGUMENT_BYTES_MAX,
-				  "arguments of a kernel");
-	launch_hook hook = watching_launches;
-	cudaError_t error = hook.refusal != NULL ? hook.refusal(hook.device) : cudaSuccess;
-
-	if (error == cudaSuccess && shared_bytes > SHARED_BYTES_WITHOUT_ASKING)
-		error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-									 (int) shared_bytes);
-	return error;
-}
-
 /* Enqueues the kernel, with an optional attribute.  On an error, which is the
- * launch's own, nothing was enqueued. */
+ * launch's own or the test's, nothing was enqueued. */
 template<typename... Parameters, typename... Arguments>
 static cudaError_t
 launch_with(cudaLaunchAttribute *attribute, void (*kernel) (Parameters...), unsigned blocks,
 			unsigned threads, size_t shared_bytes, cudaStream_t stream, Arguments... arguments)
 {
-	cudaError_t error = prepare_launch(kernel, shared_bytes);
+	static_assert((0 + ... + (sizeof(Parameters) + 8)) <= ARGUMENT_BYTES_MAX,
+				  "arguments of a kernel");
+	launch_hook hook = watching_launches;
+	cudaError_t error = hook.refusal != NULL ? hook.refusal(hook.device) : cudaSuccess;
 	cudaLaunchConfig_t config = {};
 
+	if (error == cudaSuccess && shared_bytes > SHARED_BYTES_WITHOUT_ASKING)
+		error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+									 (int) shared_bytes);
 	if (error != cudaSuccess)
 		return error;
 	config.gridDim = dim3(blocks);

@@ -6,19 +6,16 @@
  * Out: the sum of the counts of all earlier tiles.
  *
  * A tile first publishes its own counts and later the inclusive sum up to its
- * end.  The tile adds up the published counts of earlier tiles, back to one
- * whose inclusive sum is published (Merrill, Garland, "Single-pass parallel
- * prefix scan with decoupled look-back", 2016).  The tile waits for tiles that
- * have not published yet, so these must be running.  Therefore blocks take tile
- * numbers in turn.
+ * end.  It adds up the published counts of earlier tiles, back to one whose
+ * inclusive sum is published (Merrill, Garland, "Single-pass parallel prefix
+ * scan with decoupled look-back", 2016).  It waits for tiles that have not
+ * published yet, so these must be running: blocks take tile numbers in turn.
  *
- * A state is one word that holds a number and its kind.  Other tiles read only
- * this word, so no fence is needed.  The word 0 means not published.
- *
- * States come in two kinds.  A radix pass has a 32-bit state for each digit of
- * each tile; a thread looks back for four neighbouring digits.  Row placement
- * needs one wider sum per tile; a warp looks back for it, at the states of 32
- * tiles at once.
+ * A state is one word that holds a number and its kind; 0: not published.
+ * Other tiles read only this word, so no fence is needed.  A radix pass has a
+ * 32-bit state for each digit of each tile, and a thread looks back for four
+ * neighbouring digits.  Row placement needs one wider sum per tile, and a warp
+ * looks back for it, at the states of 32 tiles at once.
  */
 #ifndef GSORT_LOOK_BACK_CUH
 #define GSORT_LOOK_BACK_CUH

@@ -12,8 +12,6 @@
  * Therefore no segment's length unbalances the work.  Levels alternate between
  * the two item arrays, so that the last one reads the level 2 array and emits.
  *
- * merge_path.cuh makes the cuts (Green, McColl, Bader, 2012).
- *
  * A segment of r tiles takes ceil(log2 r) levels: n log n for any keys.
  */
 #ifndef GSORT_MERGE_CUH
@@ -75,7 +73,7 @@ sort_tiles_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 					   const partition_plan *plan, const long_segment *segments,
 					   item_order<Wide> order)
 {
-	typedef merge_sort_memory<Row::SORT_TILE, Wide> memory;
+	typedef merge_memory<Row::SORT_TILE, Wide> memory;
 
 	memory	   &shared = *(memory *) raw;
 	item_arrays<Wide> items = {shared.first, shared.second};
@@ -105,7 +103,7 @@ sort_tiles_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 /*
  * Sorts each tile of each long segment, from level 2 to the first merge level's
  * input.  Grid: any, each block takes tiles in turn; blocks of SORT_THREADS;
- * shared: merge_sort_memory.
+ * shared: merge_memory.
  */
 template<typename Row, bool MayBeWide>
 static __global__ void
@@ -122,21 +120,13 @@ merge_sort_tiles_kernel(item_arrays<true> level1, item_arrays<true> level2,
 	});
 }
 
-template<int Tile, bool Wide>
-struct merge_level_memory
-{
-	uint64_t	first[Tile];
-	uint32_t	second[Wide ? Tile : 4];
-	uint32_t	taken_from_a[2];	/* items of a before the tile, and up to its end */
-};
-
 /*
  * Merges the places [at, at + count) of the merge of a and b into the tile in
  * shared memory.  The whole block calls; on return each thread sees the result.
  */
 template<typename Row, bool Wide, typename Order>
 SORT_DEVICE void
-merge_one_tile(merge_level_memory<Row::SORT_TILE, Wide> &shared, item_arrays<Wide> a,
+merge_one_tile(merge_memory<Row::SORT_TILE, Wide> &shared, item_arrays<Wide> a,
 			   uint32_t a_count, item_arrays<Wide> b, uint32_t b_count, uint32_t at, uint32_t count,
 			   const Order &order)
 {
@@ -176,7 +166,7 @@ merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 					   const partition_plan *plan, const long_segment *segments, uint32_t level,
 					   item_order<Wide> order, const Emit &emit)
 {
-	typedef merge_level_memory<Row::SORT_TILE, Wide> memory;
+	typedef merge_memory<Row::SORT_TILE, Wide> memory;
 
 	memory	   &shared = *(memory *) raw;
 	item_arrays<Wide> items = {shared.first, shared.second};
@@ -221,7 +211,7 @@ merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
  * Merges runs of SORT_TILE << level items pairwise, for each of the levels; a
  * segment's last level emits.  Grid: any, each block takes output tiles in
  * turn; with several levels, all blocks run at once.  Blocks of SORT_THREADS;
- * shared: merge_level_memory.
+ * shared: merge_memory.
  */
 template<typename Row, bool MayBeWide, typename Emit>
 static __global__ void

@@ -152,8 +152,8 @@ typedef struct sample_verdict
 {
 	uint32_t	handed_over;	/* 1: to the radix sort */
 	uint32_t	seen_order;		/* SEEN_... */
-	/* 1: two neighbouring keys contradict seen_order; valid after presorted.cuh
-	 * has run */
+	/* 1: two neighbouring keys contradict seen_order; valid after the pass
+	 * of presorted keys */
 	uint32_t	contradicted;
 } sample_verdict;
 

@@ -8,14 +8,11 @@
  * Out: the emit functor's output for each item's row, at the place of the
  *	    segment's sorted item.  The items are overwritten.
  *
- *	  segments -----------counting sort--> emit
- *	  crowded ones -------dividing sort--> emit
- *	  long ones --merge sort of tiles, merges by all blocks--> emit
- *
+ * A counting sort takes the segments (tile_counting.cuh) and leaves crowded
+ * ones to tile_crowded.cuh; all blocks merge the long ones (merge.cuh).
  * Segments do not overlap, and items outside all segments are not emitted.  The
  * item of a place is read before a row is emitted there.  The functor may
- * therefore write where wide items of level 1 have their rows.  Kernels:
- * tile_counting.cuh, tile_crowded.cuh, merge.cuh.
+ * therefore write where wide items of level 1 have their rows.
  *
  * Host code: enqueues the same kernels for any segments; neither allocates nor
  * reads back.
@@ -38,13 +35,6 @@ struct segments_input
 	uint32_t	n;				/* upper limit of a long segment */
 };
 
-template<typename Row>
-static uint32_t
-sort_blocks(const sort_device &device)
-{
-	return device.processors * Row::SORT_BLOCKS;
-}
-
 template<typename Row, bool MayBeWide, typename Emit>
 struct segment_launches
 {
@@ -55,7 +45,7 @@ struct segment_launches
 	static_assert(fits_row<Row, counting_memory<counting_row<MayBeWide>, MayBeWide>,
 				  counting_memory<counting_row<false>, false>,
 				  crowded_sort_memory<crowded_row, MayBeWide>,
-				  merge_level_memory<Row::SORT_TILE, MayBeWide>>, "shared memory of the row");
+				  merge_memory<Row::SORT_TILE, MayBeWide>>, "shared memory of the row");
 
 	const segments_input &in;
 	partition_plan *plan;
@@ -68,11 +58,16 @@ struct segment_launches
 		return {in.keys, in.row_bits, false};
 	}
 
-	template<bool Wide, typename Key>
+	template<bool Wide>
 	cudaError_t sort_by_counting() const
 	{
-		return launch(tile_counting_sort_kernel<counting_row<Wide>, Wide, Key, Emit>,
-					  sort_blocks<counting_row<Wide>>(target.device),
+		auto		kernel = tile_counting_sort_kernel<counting_row<Wide>, Wide, uint64_t, Emit>;
+
+		/* items of short keys are never wide */
+		if constexpr (!Wide)
+			kernel = in.keys.key_bits == 32 ?
+				tile_counting_sort_kernel<counting_row<Wide>, Wide, uint32_t, Emit> : kernel;
+		return launch(kernel, target.device.processors * counting_row<Wide>::SORT_BLOCKS,
 					  counting_row<Wide>::SORT_THREADS,
 					  sizeof(counting_memory<counting_row<Wide>, Wide>), target.stream,
 					  items_as<Wide>(in.items.level1), items_as<Wide>(in.items.level2), plan,
@@ -83,7 +78,8 @@ struct segment_launches
 	cudaError_t sort_crowded() const
 	{
 		return launch(tile_crowded_sort_kernel<crowded_row, MayBeWide, Emit>,
-					  sort_blocks<crowded_row>(target.device), crowded_row::SORT_THREADS,
+					  target.device.processors * crowded_row::SORT_BLOCKS,
+					  crowded_row::SORT_THREADS,
 					  sizeof(crowded_sort_memory<crowded_row, MayBeWide>), target.stream,
 					  in.items.level1, in.items.level2, (const partition_plan *) plan,
 					  (const sort_segment *) in.items.segments, (const uint32_t *) crowded, order(),
@@ -97,12 +93,12 @@ struct segment_launches
 		CUDA_TRY(launch(merge_plan_kernel<Row::SORT_TILE>, 1, MERGE_PLAN_THREADS, 0, target.stream,
 						plan, in.items.long_segments));
 		CUDA_TRY(launch(merge_sort_tiles_kernel<Row, MayBeWide>, target.device.processors,
-						Row::SORT_THREADS, sizeof(merge_sort_memory<Row::SORT_TILE, MayBeWide>),
+						Row::SORT_THREADS, sizeof(merge_memory<Row::SORT_TILE, MayBeWide>),
 						target.stream, in.items.level1, in.items.level2,
 						(const partition_plan *) plan, segments, order()));
 		return launch_together(merge_levels_kernel<Row, MayBeWide, Emit>, target.device.processors,
 							   Row::SORT_THREADS,
-							   sizeof(merge_level_memory<Row::SORT_TILE, MayBeWide>),
+							   sizeof(merge_memory<Row::SORT_TILE, MayBeWide>),
 							   target.stream.stream, in.items.level1, in.items.level2, plan,
 							   segments, merge_levels(in.n, Row::SORT_TILE), order(), emit);
 	}
@@ -117,13 +113,9 @@ sort_segments(const segments_input &in, partition_plan *plan, uint32_t *crowded,
 {
 	const segment_launches<Row, MayBeWide, Emit> launches = {in, plan, crowded, emit, target};
 
-	/* items of short keys are never wide */
-	if (in.keys.key_bits == 32)
-		CUDA_TRY((launches.template sort_by_counting<false, uint32_t>()));
-	else
-		CUDA_TRY((launches.template sort_by_counting<false, uint64_t>()));
+	CUDA_TRY(launches.template sort_by_counting<false>());
 	if constexpr (MayBeWide)
-		CUDA_TRY((launches.template sort_by_counting<true, uint64_t>()));
+		CUDA_TRY(launches.template sort_by_counting<true>());
 	CUDA_TRY(launches.sort_crowded());
 	return launches.merge_long();
 }

@@ -11,7 +11,7 @@
  * guard behind it; all must stay intact.  -q: prints failures only; -s: small
  * inputs only.  Exit status 0: no failure.
  */
-#include "sort/order_merge.cu"
+#include "sort/multiway_merge.cu"
 
 #include <algorithm>
 #include <numeric>

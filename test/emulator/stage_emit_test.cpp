@@ -13,7 +13,6 @@
  * The sequence of stages, presorted keys included, must give the test's functor
  * the order of std::stable_sort.  No array's guard may change.
  */
-#include "sort/presorted.cuh"
 #include "sort/stage_emit.cuh"
 #include "sort/stage_segments.cuh"
 #include "sort/stage_splitters.cuh"

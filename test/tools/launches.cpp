@@ -51,7 +51,7 @@ cudaMemsetAsync(void *, int, size_t, cudaStream_t)
 	return cudaSuccess;
 }
 
-#include "sort/order_merge.cu"
+#include "sort/multiway_merge.cu"
 #include "sort/pairs_partition.cu"
 #include "sort/pairs_radix.cu"
 

@@ -1,7 +1,7 @@
 /*
  * test_cuda_rules.c
- *	  The decisions of the CUDA device, compiled for the CPU: append_rows.cuh,
- *	  run_keys.cuh and gather_rows.cuh of its kernels; block_map.h of the host.
+ *	  The decisions of the CUDA device, compiled for the CPU: transfer_rows.cuh
+ *	  and run_keys.cuh of its kernels; block_map.h of the host.
  *	  Needs neither a device nor CUDA.
  */
 #include "rig.h"
@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "device/block_map.h"
-#include "device/append_rows.cuh"
-#include "device/gather_rows.cuh"
+#include "device/transfer_rows.cuh"
 #include "device/run_keys.cuh"
 
 #define CHUNK_ROWS	8

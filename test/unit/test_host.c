@@ -318,8 +318,9 @@ static atomic_int appends_under_way;
 static atomic_int appends_beside_alone;
 
 static void
-meet(host_task *task)
+meet(host_op *op)
 {
+	(void) op;
 	atomic_fetch_add(&appends_under_way, 1);
 	atomic_fetch_add(&appends_begun, 1);
 	for (int i = 0; i < MEETING_WAIT_S * 1000 && atomic_load(&appends_begun) < MEETING_APPENDS; i++)
@@ -327,21 +328,19 @@ meet(host_task *task)
 	if (atomic_load(&appends_begun) >= MEETING_APPENDS)
 		atomic_fetch_add(&appends_met, 1);
 	atomic_fetch_sub(&appends_under_way, 1);
-	host_op_done((host_op *) task);
 }
 
 static void
-look_for_appends(host_task *task)
+look_for_appends(host_op *op)
 {
 	atomic_store(&appends_beside_alone, atomic_load(&appends_under_way));
-	((host_op *) task)->status = GSORT_NOMEM;
-	host_op_done((host_op *) task);
+	op->status = GSORT_NOMEM;
 }
 
 static void
-enqueue(gsort_job *job, gsort_event_kind kind, void (*run) (host_task *task))
+enqueue(gsort_job *job, gsort_event_kind kind, void (*work) (host_op *op))
 {
-	host_op    *op = host_op_new((host_job *) job, kind, 0, run);
+	host_op    *op = host_op_new((host_job *) job, kind, 0, 0, work);
 
 	if (CHECK(op != NULL))
 		host_op_enqueue(op);
@@ -421,7 +420,7 @@ test_long_segment(void)
 static size_t stack_bytes;
 
 static void
-measure_stack(host_task *task)
+measure_stack(host_op *op)
 {
 	pthread_attr_t attributes;
 
@@ -430,8 +429,7 @@ measure_stack(host_task *task)
 		(void) pthread_attr_getstacksize(&attributes, &stack_bytes);
 		pthread_attr_destroy(&attributes);
 	}
-	((host_op *) task)->status = GSORT_NOMEM;
-	host_op_done((host_op *) task);
+	op->status = GSORT_NOMEM;
 }
 
 static void

@@ -1,5 +1,5 @@
 /*
- * order_merge.cu
+ * multiway_merge.cu
  *	  The multiway merge of retained keys to run numbers.
  *
  * In:  runs of raw key columns, a plan of one word.
@@ -10,7 +10,7 @@
  */
 #include "sort/order_merge.h"
 
-#include "sort/merge_launch.cuh"
+#include "sort/multiway_merge.cuh"
 
 size_t
 order_merge_scratch_bytes(uint64_t rows, uint32_t n_runs)
