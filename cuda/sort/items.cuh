@@ -23,16 +23,10 @@ struct typed_keys
 {
 	const Key  *keys;
 	Key			mask;
-	uint32_t	shift;
-
-	__device__ __forceinline__ Key significant(Key key) const
-	{
-		return (key >> shift) & mask;
-	}
 
 	__device__ __forceinline__ Key operator[](uint32_t row) const
 	{
-		return significant(keys[row]);
+		return keys[row] & mask;
 	}
 };
 
@@ -42,13 +36,12 @@ struct key_view
 {
 	const void *keys;
 	uint64_t	mask;
-	uint32_t	shift;
 	uint32_t	key_bits;		/* 32 or 64 */
 
 	template<typename Key>
 	GSORT_HD typed_keys<Key> of_type() const
 	{
-		return {(const Key *) keys, (Key) mask, shift};
+		return {(const Key *) keys, (Key) mask};
 	}
 
 	__device__ __forceinline__ uint64_t operator[](uint32_t row) const

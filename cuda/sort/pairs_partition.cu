@@ -122,7 +122,7 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 		  const sort_device &device, cudaStream_t stream)
 {
 	const sort_scratch scratch = lay_out<Row>(pairs, d_scratch);
-	const key_view keys = {pairs->d_keys, key_low_bits(pairs->bits), 0, pairs->key_bits};
+	const key_view keys = {pairs->d_keys, key_low_bits(pairs->bits), pairs->key_bits};
 	const emit_pairs emit = {keys, pairs->d_rows, pairs->d_rows_out,
 		(uint64_t *) pairs->d_keys_out};
 	const uint32_t n = (uint32_t) pairs->n;

@@ -200,7 +200,7 @@ partition_count_buckets_kernel(key_view view, uint32_t n, partition_plan *plan,
 		for (int i = 0; i < HISTOGRAM_ITEMS; i++)
 		{
 			uint32_t	row = tile + i * HISTOGRAM_THREADS + threadIdx.x;
-			Key			key = keys.significant(raw_keys[i]);
+			Key			key = raw_keys[i] & keys.mask;
 			uint32_t	entry;
 			uint32_t	bucket;
 
@@ -403,7 +403,7 @@ struct keys_to_scatter
 
 	__device__ __forceinline__ uint32_t bin_of(Key key, uint32_t bucket) const
 	{
-		return Counted ? bucket : buckets.find(keys.significant(key));
+		return Counted ? bucket : buckets.find(key & keys.mask);
 	}
 
 	/* Overflow: the place no longer matters (0); rooms_overflowed makes the
@@ -428,7 +428,7 @@ struct keys_to_scatter
 
 	__device__ __forceinline__ item<Wide> finish(Key key, uint32_t row, uint32_t tag) const
 	{
-		key = keys.significant(key);
+		key &= keys.mask;
 		if (Wide)
 			return {key, row};
 		return {word_of_key(key, tag & 0xff, tag >> 8, row_bits) | row, 0};
