@@ -7,10 +7,10 @@
  * Out: their rows, emitted at their places.
  *
  * Each segment's tiles are sorted, then its runs are merged pairwise, level by
- * level over all segments.  A prefix sum over the segments' tile counts gives
- * each block its output tile, and merge path cuts the tile out of its two runs.
- * Therefore no segment's length unbalances the work.  Levels alternate between
- * the two item arrays, so that the last one reads the level 2 array and emits.
+ * level over all segments.  Tiles are numbered through all segments, blocks
+ * take them in turn, and merge path cuts each out of its two runs.  Therefore
+ * no segment's length unbalances the work.  Levels alternate between the two
+ * item arrays, so that the last one reads the level 2 array and emits.
  *
  * A segment of r tiles takes ceil(log2 r) levels: n log n for any keys.
  */
@@ -20,41 +20,11 @@
 #include "sort/launch.cuh"
 #include "sort/tile_sort.cuh"
 
-#define MERGE_PLAN_THREADS 1024
-
 /* Merge levels of a segment, which has more than one tile. */
 static inline GSORT_HD uint32_t
 merge_levels(uint32_t count, uint32_t tile)
 {
 	return significant_bits((count - 1) / tile);
-}
-
-/* Numbers the tiles of all segments.  Grid: one block of MERGE_PLAN_THREADS. */
-template<int Tile>
-static __global__ void
-__launch_bounds__(MERGE_PLAN_THREADS)
-merge_plan_kernel(partition_plan *plan, long_segment *segments)
-{
-	await_kernel_ahead();
-	__shared__ uint32_t warp_sums[2][WARP_THREADS];
-	uint32_t	tiles_before = 0;
-	uint32_t	turn = 0;
-
-	for (uint32_t base = 0; base < plan->listed.long_segments; base += MERGE_PLAN_THREADS,
-		 turn ^= 1)
-	{
-		uint32_t	r = base + threadIdx.x;
-		uint32_t	tiles = r < plan->listed.long_segments ? (segments[r].count + Tile - 1) / Tile :
-			0;
-		uint32_t	total;
-		uint32_t	first = block_exclusive_sum<MERGE_PLAN_THREADS>(tiles, warp_sums[turn], &total);
-
-		if (r < plan->listed.long_segments)
-			segments[r].first_tile = tiles_before + first;
-		tiles_before += total;
-	}
-	if (threadIdx.x == 0)
-		plan->listed.long_tiles = tiles_before;
 }
 
 SORT_DEVICE long_segment

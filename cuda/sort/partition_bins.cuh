@@ -168,10 +168,13 @@ list_segments(const plan_bins_memory<Row> &shared, const bucket_plan *bucket, ui
 		level2.next[b * Row::BINS + bin] = begin;
 		if (count > Row::SORT_TILE)
 		{
-			long_segment segment = {begin, bucket->level1_begin + shared.before[cell], place, count,
-				bucket->flags & ITEMS_SHORTENED, 0};
+			/* numbers the segment and its tiles together */
+			unsigned long long listed = atomicAdd((unsigned long long *) &plan->listed.long_tiles,
+												  1ull << 32 | (count + Row::SORT_TILE - 1) /
+												  Row::SORT_TILE);
 
-			long_segments[atomicAdd(&plan->listed.long_segments, 1u)] = segment;
+			long_segments[listed >> 32] = {begin, bucket->level1_begin + shared.before[cell], place,
+				count, bucket->flags & ITEMS_SHORTENED, (uint32_t) listed};
 		}
 		else if (count > 0)
 		{

@@ -162,8 +162,10 @@ typedef struct segment_counts
 {
 	uint32_t	segments;
 	uint32_t	crowded;
+	/* total tiles of the long segments, and their number: one word, which one
+	 * atomic addition raises */
+	alignas(8) uint32_t long_tiles;
 	uint32_t	long_segments;
-	uint32_t	long_tiles;		/* total tiles of the long segments */
 	uint32_t	arrived;		/* blocks at the grid barrier of the merges */
 } segment_counts;
 

@@ -25,8 +25,8 @@
 #include "sort/tile_counting.cuh"
 #include "sort/tile_crowded.cuh"
 
-/* Fields of the plan: splitters.wide, listed.segments and listed.long_segments;
- * the other counts are 0. */
+/* Fields of the plan: splitters.wide, and the segments, the long segments and
+ * their tiles that are listed; the other counts are 0. */
 struct segments_input
 {
 	segmented_items items;
@@ -90,8 +90,6 @@ struct segment_launches
 	{
 		const long_segment *segments = in.items.long_segments;
 
-		CUDA_TRY(launch(merge_plan_kernel<Row::SORT_TILE>, 1, MERGE_PLAN_THREADS, 0, target.stream,
-						plan, in.items.long_segments));
 		CUDA_TRY(launch(merge_sort_tiles_kernel<Row, MayBeWide>, target.device.processors,
 						Row::SORT_THREADS, sizeof(merge_memory<Row::SORT_TILE, MayBeWide>),
 						target.stream, in.items.level1, in.items.level2,
