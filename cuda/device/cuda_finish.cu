@@ -132,11 +132,11 @@ place_rows(sort_run *run)
 
 	GSORT_TRY_LAUNCH(run->device, launch(pack_lengths_kernel, PACK_BLOCKS, PACK_THREADS, 0,
 										 run->stream, cuda_job_extents(job, WORD_EXTENTS), run->n,
-										 (const run_header *) run_header_of(run), lengths));
+										 run_header_of(run), lengths));
 	GSORT_TRY(run->device, cudaMemsetAsync(scratch, 0, place_scratch_bytes(run->n), run->stream));
 	GSORT_TRY_LAUNCH(run->device, launch(place_rows_kernel, (unsigned) place_tiles(run->n),
 										 PLACE_THREADS, 0, run->stream, input,
-										 place_states_in(scratch, run->n), output));
+										 place_states_in(scratch), output));
 	return GSORT_OK;
 }
 
@@ -309,12 +309,23 @@ take_begins(cuda_job *job, uint64_t n)
 	return 1;
 }
 
+static int
+compare_begins(const void *a, const void *b)
+{
+	uint64_t	x = ((const block_begin *) a)->row;
+	uint64_t	y = ((const block_begin *) b)->row;
+
+	return x < y ? -1 : x > y;
+}
+
 static gsort_status
-end_sort(cuda_job *job)
+end_sort(cuda_job *job, const run_header *header)
 {
 	gsort_job  *common = &job->common;
 	gsort_status status;
 
+	if (header->longest_units > block_cut_long_units(common->options.block_bytes))
+		qsort(job->begins, job->begins_taken, sizeof(block_begin), compare_begins);
 	status = gsort_make_directory(common, job->begins, job->begins_taken);
 	if (status != GSORT_OK)
 		return status;
@@ -346,7 +357,7 @@ read_outcome(cuda_job *job)
 		return gsort_fail(job->common.device, GSORT_NOMEM, "out of memory for the directory");
 	if (job->begins_taken < header.n_begins)
 		return cuda_work_enqueued(job, copy_begins_out(job, header.n_begins - job->begins_taken));
-	return end_sort(job);
+	return end_sort(job, &header);
 }
 
 void
