@@ -26,7 +26,7 @@
  *
  * Runs in the backend that builds the index, or in a worker of the build.  All
  * memory is in the load's own context, except for pages, which are the
- * writer's.
+ * queue's.
  */
 #include "postgres.h"
 
@@ -36,7 +36,7 @@
 
 #include "compat.h"
 #include "index/btree_load.h"
-#include "index/page_writer.h"
+#include "index/page_queue.h"
 
 /* Tuples with lists of heap TIDs take at most this part of a page, so that a
  * page's fill factor is met. */
@@ -61,7 +61,7 @@ struct GpuSortBtreeLoad
 	Relation	index;
 	BTScanInsert key;
 	int			n_keys;
-	GpuSortPageWriter *writer;
+	GpuSortPageQueue *pages;
 	BlockNumber next_block;
 	Level	   *leaves;			/* NULL: there is no tuple */
 	BTDedupState equal;			/* tuples that may be merged; NULL: none may */
@@ -77,7 +77,7 @@ static void add_tuple(GpuSortBtreeLoad *load, Level *level, IndexTuple tuple, Si
 static Page
 make_page(GpuSortBtreeLoad *load, uint32 level)
 {
-	Page		page = gpusort_page_writer_page(load->writer);
+	Page		page = gpusort_page_queue_page(load->pages);
 	BTPageOpaque opaque;
 
 	_bt_pageinit(page, BLCKSZ);
@@ -200,7 +200,7 @@ begin_next_page(GpuSortBtreeLoad *load, Level *level)
 
 	BTPageGetOpaque(level->page)->btpo_next = next_block;
 	BTPageGetOpaque(next)->btpo_prev = level->block;
-	gpusort_page_writer_write(load->writer, level->block, level->page);
+	gpusort_page_queue_add(load->pages, level->block, level->page);
 	level->page = next;
 	level->block = next_block;
 	level->last = P_FIRSTKEY;
@@ -267,7 +267,7 @@ finish_levels(GpuSortBtreeLoad *load, BlockNumber *root, uint32 *root_level)
 			*root_level = level->number;
 		}
 		drop_room_for_high_key(level->page);
-		gpusort_page_writer_write(load->writer, level->block, level->page);
+		gpusort_page_queue_add(load->pages, level->block, level->page);
 	}
 }
 
@@ -329,7 +329,7 @@ add_or_join(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last)
 /* --- interface ------------------------------------------------------------ */
 
 GpuSortBtreeLoad *
-gpusort_btree_load_begin(Relation heap, Relation index, bool unique)
+gpusort_btree_load_begin(Relation heap, Relation index, bool unique, shm_mq_handle *writer)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpusort btree load",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -343,7 +343,7 @@ gpusort_btree_load_begin(Relation heap, Relation index, bool unique)
 	load->n_keys = IndexRelationGetNumberOfKeyAttributes(index);
 	/* there is no metapage yet that would tell */
 	load->key->allequalimage = _bt_allequalimage(index, true);
-	load->writer = gpusort_page_writer_begin(index);
+	load->pages = gpusort_page_queue_begin(index, writer);
 	load->next_block = BTREE_METAPAGE + 1;
 	if (load->key->allequalimage && !unique && BTGetDeduplicateItems(index))
 	{
@@ -386,10 +386,10 @@ gpusort_btree_load_end(GpuSortBtreeLoad *load)
 	if (load->equal != NULL && load->equal->base != NULL)
 		add_equal(load);
 	finish_levels(load, &root, &root_level);
-	metapage = gpusort_page_writer_page(load->writer);
+	metapage = gpusort_page_queue_page(load->pages);
 	_bt_initmetapage(metapage, root, root_level, load->key->allequalimage);
-	gpusort_page_writer_write(load->writer, BTREE_METAPAGE, metapage);
-	gpusort_page_writer_end(load->writer);
+	gpusort_page_queue_add(load->pages, BTREE_METAPAGE, metapage);
+	gpusort_page_queue_end(load->pages);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(load->context);
 }

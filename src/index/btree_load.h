@@ -8,13 +8,16 @@
 #include "postgres.h"
 
 #include "access/itup.h"
+#include "storage/shm_mq.h"
 #include "utils/rel.h"
 
 typedef struct GpuSortBtreeLoad GpuSortBtreeLoad;
 
 /* Begins to fill an index that has no pages.  unique: equal tuples are not to
- * be merged.  Memory: a child of the current context. */
-extern GpuSortBtreeLoad *gpusort_btree_load_begin(Relation heap, Relation index, bool unique);
+ * be merged.  writer: as of gpusort_page_queue_begin.  Memory: a child of the
+ * current context. */
+extern GpuSortBtreeLoad *gpusort_btree_load_begin(Relation heap, Relation index, bool unique,
+												  shm_mq_handle *writer);
 
 /* Adds a tuple, which is not before those added so far.  equals_last: its keys
  * equal those of the tuple added last.  Its bytes must stay until

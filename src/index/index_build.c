@@ -11,8 +11,9 @@
  *	  -> check (index_order.c) -> pages (btree_load.c)
  *
  * Parallel workers may scan the table too and feed the sort's job
- * (index_workers.c).  This process alone reads and checks the sorted rows.  If
- * there are workers, one of them fills the pages meanwhile (load_batches.c).
+ * (index_workers.c).  This process alone reads and checks the sorted rows.  One
+ * worker fills the pages meanwhile (load_batches.c), and a second one writes
+ * them (page_queue.c).
  * Equal keys come by heap TID, ascending, as in any btree, so it does not
  * matter which process has fed a row.
  *

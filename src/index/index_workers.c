@@ -1,7 +1,7 @@
 /*
  * index_workers.c
  *	  Parallel workers of an index build, which scan the table and feed the
- *	  sort's job; one of them then loads the index.
+ *	  sort's job; one of them then loads the index, and one writes its pages.
  *
  * In:  the number of workers that the planner has granted; the job of the
  *	    leader's sort and the encodings of its keys; sorted index tuples.
@@ -14,8 +14,9 @@
  * partial index, whose rows may be few or late, it starts them before its scan.
  * If there is no job, the leader scans the whole table, and no worker runs.
  *
- * When all rows are fed, all workers end but the first, which loads the index
- * tuples that the leader makes of the sorted rows and checks (load_batches.h).
+ * When all rows are fed, all workers end but the first two.  The first loads
+ * the index tuples that the leader makes of the sorted rows and checks
+ * (load_batches.h).  The second one writes the pages (page_queue.h).
  *
  * No row comes back from a worker.  A worker that finds the job full waits
  * until the leader spills a run.  The leader finds it full when it puts a row,
@@ -46,6 +47,7 @@
 #include "index/index_order.h"
 #include "index/index_workers.h"
 #include "index/load_batches.h"
+#include "index/page_queue.h"
 #include "job/buffer_pool.h"
 #include "keys/encoding_copy.h"
 #include "keys/key_types.h"
@@ -56,10 +58,12 @@
 #define KEY_ENCODINGS	UINT64CONST(3)
 #define KEY_FIGURES		UINT64CONST(4)
 #define KEY_TUPLES		UINT64CONST(5)
-#define KEY_QUERY		UINT64CONST(6)	/* missing if there is no query text */
+#define KEY_PAGES		UINT64CONST(6)
+#define KEY_QUERY		UINT64CONST(7)	/* missing if there is no query text */
 
-/* The worker that loads the index. */
+/* The worker that loads the index, and the one that writes its pages. */
 #define LOADER			0
+#define WRITER			1
 
 /* The build, for the workers. */
 typedef struct SharedBuild
@@ -159,9 +163,12 @@ static void
 load_tuples(Relation heap, Relation index, bool unique, dsm_segment *segment, shm_toc *toc)
 {
 	shm_mq	   *tuples = shm_toc_lookup(toc, KEY_TUPLES, false);
+	shm_mq	   *pages = shm_toc_lookup(toc, KEY_PAGES, false);
 
 	shm_mq_set_receiver(tuples, MyProc);
-	gpusort_load_batches_serve(heap, index, unique, shm_mq_attach(tuples, segment, NULL));
+	shm_mq_set_sender(pages, MyProc);
+	gpusort_load_batches_serve(heap, index, unique, shm_mq_attach(tuples, segment, NULL),
+							   shm_mq_attach(pages, segment, NULL));
 }
 
 /* The locks are those that the leader has. */
@@ -173,6 +180,7 @@ gpusort_index_worker_main(dsm_segment *segment, shm_toc *toc)
 		&((WorkerFigures *) shm_toc_lookup(toc, KEY_FIGURES, false))[ParallelWorkerNumber];
 	LOCKMODE	heap_lock = build->concurrent ? ShareUpdateExclusiveLock : ShareLock;
 	LOCKMODE	index_lock = build->concurrent ? RowExclusiveLock : AccessExclusiveLock;
+	shm_mq	   *pages = shm_toc_lookup(toc, KEY_PAGES, false);
 	Relation	heap;
 	Relation	index;
 
@@ -182,9 +190,15 @@ gpusort_index_worker_main(dsm_segment *segment, shm_toc *toc)
 	heap = table_open(build->heap, heap_lock);
 	index = index_open(build->index, index_lock);
 	InstrStartParallelQuery();
+	/* before the last row is fed, since the loader sees then whether there is a
+	 * writer */
+	if (ParallelWorkerNumber == WRITER)
+		shm_mq_set_receiver(pages, MyProc);
 	feed_part(heap, index, toc, build, figures);
 	if (ParallelWorkerNumber == LOADER)
 		load_tuples(heap, index, build->unique, segment, toc);
+	if (ParallelWorkerNumber == WRITER)
+		gpusort_page_queue_serve(index, shm_mq_attach(pages, segment, NULL));
 	InstrEndParallelQuery(&figures->buffers, &figures->wal);
 	index_close(index, index_lock);
 	table_close(heap, heap_lock);
@@ -219,7 +233,8 @@ estimate_segment(GpuSortIndexWorkers *workers)
 	shm_toc_estimate_chunk(estimator,
 						   mul_size(workers->context->nworkers, sizeof(WorkerFigures)));
 	shm_toc_estimate_chunk(estimator, GPUSORT_LOAD_QUEUE_BYTES);
-	shm_toc_estimate_keys(estimator, 5);
+	shm_toc_estimate_chunk(estimator, GPUSORT_PAGE_QUEUE_BYTES);
+	shm_toc_estimate_keys(estimator, 6);
 	if (debug_query_string != NULL)
 	{
 		shm_toc_estimate_chunk(estimator, strlen(debug_query_string) + 1);
@@ -261,6 +276,8 @@ fill_segment(GpuSortIndexWorkers *workers, int row_width)
 	workers->tuples = shm_mq_create(allocate(workers, KEY_TUPLES, GPUSORT_LOAD_QUEUE_BYTES),
 									GPUSORT_LOAD_QUEUE_BYTES);
 	shm_mq_set_sender(workers->tuples, MyProc);
+	(void) shm_mq_create(allocate(workers, KEY_PAGES, GPUSORT_PAGE_QUEUE_BYTES),
+						 GPUSORT_PAGE_QUEUE_BYTES);
 	if (debug_query_string != NULL)
 		strcpy(allocate(workers, KEY_QUERY, strlen(debug_query_string) + 1), debug_query_string);
 }

@@ -1,7 +1,7 @@
 /*
  * index_workers.h
  *	  Parallel workers of an index build, which scan the table and feed the
- *	  sort's job; one of them then loads the index.
+ *	  sort's job; one of them then loads the index, and one writes its pages.
  *
  * Life: begin; the leader runs its own part of the shared scan and starts the
  * workers when its sort has a job; wait; end.  The session is in parallel mode

@@ -36,8 +36,8 @@ extern void gpusort_load_batches_add(GpuSortLoadBatches *batches, bool equals_la
 extern void gpusort_load_batches_end(GpuSortLoadBatches *batches);
 
 /* In a worker: loads the tuples that come.  If the sender goes before it has
- * ended, there is no index. */
+ * ended, there is no index.  writer: as of gpusort_page_queue_begin. */
 extern void gpusort_load_batches_serve(Relation heap, Relation index, bool unique,
-									   shm_mq_handle *queue);
+									   shm_mq_handle *queue, shm_mq_handle *writer);
 
 #endif							/* GPUSORT_LOAD_BATCHES_H */

@@ -10,7 +10,8 @@
  * From 17 on PostgreSQL has this as bulk_write.h.  Earlier, a page goes to the
  * relation's file at once; pages of zeros stand for blocks that come later.
  *
- * Runs in the process that loads the index, which nobody else reads yet.
+ * Runs in the process that loads the index, or in a worker that writes for it.
+ * Nobody else reads the index yet.
  */
 #include "postgres.h"
 

@@ -55,7 +55,7 @@ sub grouped
 	my $native = 'set gpusort.enabled = off;';
 	my $plan = $node->safe_psql('postgres', "$set explain (analyze, timing off, costs off) $query");
 
-	like($plan, $more{method} // qr/Sort Method: host/, "$name: by the device");
+	like($plan, $more{method} // qr/Sort Method: (host|gpu)/, "$name: by the device");
 	like($plan, qr/Key Words: 1$/m, "$name: by one word");
 	is($node->safe_psql('postgres', $set . changes($query, $n)),
 		$node->safe_psql('postgres', "$native select count(*) from (select 1 from ($rows) q group by " . join(', ', map { "k$_" } 1 .. $n) . ') s'),
@@ -95,19 +95,19 @@ my $wide = "repeat('f', 400) || id";
 like(grouped('groups over blocks', ['n % 5'], from => 'small s, lateral (select s.id, s.k as n) l', filler => "repeat('f', 400) || l.id"), qr/Tie Runs: 5/, 'which are all tied');
 for my $workers (0, 2)
 {
-	grouped("spilled runs, $workers workers", [ 't', 'num' ], filler => $wide, workers => $workers, method => qr/Sort Method: host external merge/);
-	grouped("spilled runs, few groups, $workers workers", ['n % 5'], filler => $wide, workers => $workers, method => qr/Sort Method: host external merge/);
+	grouped("spilled runs, $workers workers", [ 't', 'num' ], filler => $wide, workers => $workers, method => qr/Sort Method: (host|gpu) external merge/);
+	grouped("spilled runs, few groups, $workers workers", ['n % 5'], filler => $wide, workers => $workers, method => qr/Sort Method: (host|gpu) external merge/);
 }
 
 # a row is longer than the device's memory: it is a run of its own
 my $runs = $node->safe_psql('postgres', 'select runs_spilled from gpusort_stats');
 grouped('runs, one of them of a long row', [ 't', 'n % 100' ], filler => "case when id = 80000 then repeat('x', 40000000) else $wide end", from => '(select * from g offset 0) g',
-	method => qr/Sort Method: host external merge/);
+	method => qr/Sort Method: (host|gpu) external merge/);
 cmp_ok($node->safe_psql('postgres', 'select runs_spilled from gpusort_stats'), '>=', $runs + 3, 'runs, one of them of a long row: there were runs each time');
 
 # no hash function goes with its order, or it has no order
 like($node->safe_psql('postgres', q{set gpusort.debug_grouping = on; explain (analyze, timing off, costs off) select n, t::tsvector as v from g order by n, v}),
-	qr/Sort Method: host(.|\n)*Key Words: 1$/m, 'without a hash function of each key rows come in order');
+	qr/Sort Method: (host|gpu)(.|\n)*Key Words: 1$/m, 'without a hash function of each key rows come in order');
 my $ids = q{select md5(string_agg(id::text, ' ')) from (select n, t::tsvector as v, id from g order by n, v, id) s};
 is($node->safe_psql('postgres', "set gpusort.debug_grouping = on; $ids"), $node->safe_psql('postgres', "set gpusort.enabled = off; $ids"), 'as PostgreSQL sorts them');
 

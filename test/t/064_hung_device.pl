@@ -63,8 +63,8 @@ $node->safe_psql('postgres', q{alter system set gpusort.debug_call_delay = '1h'}
 $node->safe_psql('postgres', 'select pg_reload_conf()');
 $node->safe_psql('postgres', q{alter system set gpusort.host_threads = 2});
 $node->safe_psql('postgres', 'select pg_reload_conf()');
-# (before PostgreSQL 17 all its waits have one name)
-$node->poll_query_until('postgres', q{select count(*) = 1 from pg_stat_activity a join gpusort_devices d on d.service_pid = a.pid where d.state = 'starting' and a.wait_event in ('GpusortServiceCall', 'Extension')})
+# before PostgreSQL 17 all its waits have one name, and the old service is in state starting too while it waits
+$node->poll_query_until('postgres', "select count(*) = 1 from pg_stat_activity a join gpusort_devices d on d.service_pid = a.pid where d.state = 'starting' and d.service_pid <> $service and a.wait_event in ('GpusortServiceCall', 'Extension')")
   or die 'the service does not come to its call';
 $log = -s $node->logfile;
 $node->stop('fast');

@@ -185,28 +185,39 @@ sub limit_files
 }
 
 my $postmaster = (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
-for my $workers (0, 1)
+for my $workers (0, 1, 2)
 {
 	my $limited = GpuSortTest::Session->new($node);
 
 	limit_files($workers ? $postmaster : $limited->{pid}, 17 * 1024 * 1024);
-	$limited->query("set max_parallel_workers = $workers; set gpusort.index_builds = on; create index ix on t (tenth, id) include (filler, filler)");
+	$node->safe_psql('postgres', "alter table t set (parallel_workers = $workers)");
+	$limited->query("set gpusort.index_builds = on; create index ix on t (tenth, id) include (filler, filler)");
 	limit_files($postmaster, 'unlimited');
 	like($limited->error, qr/ERROR: .*could not extend file .*: File too large/, "a file that cannot grow, $workers workers");
-	like($limited->error, $workers ? qr/CONTEXT:  parallel worker/ : qr/^(?!.*parallel worker)/s, 'who loads says so');
+	like($limited->error, $workers ? qr/CONTEXT:  parallel worker/ : qr/^(?!.*parallel worker)/s, 'who writes says so');
 	$limited->close;
 	not_there($node, 'load', "a file that cannot grow, $workers workers");
 }
 
-# --- the worker that loads the index ends
+# --- the worker that loads the index ends, or the one that writes its pages
 
-my ($unloaded) = build_until($node, 'load');
-is($node->safe_psql('postgres', "select count(pg_terminate_backend(pid)) from pg_stat_activity where leader_pid = $unloaded->{pid}"), '1', 'one worker loads');
-let_go($node, 'load');
-$unloaded->finish;
-like($unloaded->error, qr/terminating .* due to administrator command/, 'the build ends with it');
-$unloaded->close;
-not_there($node, 'load', 'an ended loader');
+for my $workers (1, 2)
+{
+	$node->safe_psql('postgres', "alter table t set (parallel_workers = $workers)");
+	for my $ended (0 .. $workers - 1)
+	{
+		my ($unloaded) = build_until($node, 'load');
+		my @pids = split /\n/, $node->safe_psql('postgres', "select pid from pg_stat_activity where leader_pid = $unloaded->{pid} order by backend_start");
+
+		is(scalar @pids, $workers, "$workers workers load");
+		$node->safe_psql('postgres', "select pg_terminate_backend($pids[$ended], 10000)");
+		let_go($node, 'load');
+		$unloaded->finish;
+		like($unloaded->error, qr/terminating .* due to administrator command/, "the build ends with worker $ended");
+		$unloaded->close;
+		not_there($node, 'load', "worker $ended of $workers");
+	}
+}
 
 # in a transaction that goes on
 $node->safe_psql('postgres', qq{
