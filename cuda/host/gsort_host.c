@@ -305,17 +305,7 @@ host_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit)
 
 	if (op == NULL)
 		return GSORT_NOMEM;
-	op->u.chunk = (host_chunk) {
-		.rows = chunk->rows,
-		.data_units = chunk->data_bytes / 8,
-		.more_units = chunk->more_bytes / 8,
-		.first_unit = first_unit,
-		.first_row = job->rows,
-		.data = chunk->data,
-		.row_start = chunk->row_start,
-		.keys = chunk->keys,
-		.nulls = chunk->nulls,
-	};
+	op->u.chunk = (host_chunk) {*chunk, first_unit, job->rows};
 	host_op_enqueue(op);
 	return GSORT_OK;
 }

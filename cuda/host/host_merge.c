@@ -251,18 +251,6 @@ merge_rows(void *arg, uint64_t row, uint64_t end)
 	}
 }
 
-static void
-order_by_run(const merger *merge)
-{
-	uint8_t    *order = merge->order;
-
-	for (uint32_t r = 0; r < merge->retained->n_runs; r++)
-	{
-		memset(order, (int) r, merge->retained->runs[r].rows);
-		order += merge->retained->runs[r].rows;
-	}
-}
-
 gsort_status
 host_retained_merge(host_retained *retained, host_pool *pool, const key_plan *plan,
 					uint64_t limit_bytes, const atomic_int *cancel)
@@ -277,16 +265,11 @@ host_retained_merge(host_retained *retained, host_pool *pool, const key_plan *pl
 									  merge_order_bytes(merge.rows), limit_bytes);
 		if (merge.order == NULL)
 			return GSORT_NOMEM;
-	}
-	retained->order = merge.order;
-	retained->rows = merge.rows;
-	if (merge.rows > 0 && plan->words == 0)
-		order_by_run(&merge);
-	else if (merge.rows > 0)
-	{
 		make_words(&merge, pool);
 		host_pool_for_rows(pool, merge.rows, merge_rows, &merge);
 	}
+	retained->order = merge.order;
+	retained->rows = merge.rows;
 	host_retained_drop_keys(retained);
 	return GSORT_OK;
 }

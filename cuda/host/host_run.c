@@ -135,70 +135,66 @@ copy_to_arena(host_run *run, uint64_t unit, const uint64_t *from, uint64_t units
  * chunk's memory, so each offset is read only once.
  */
 static int
-make_row_words(host_run *run, const host_chunk *chunk)
+make_row_words(host_run *run, const host_chunk *placed)
 {
+	const gsort_chunk *chunk = &placed->chunk;
 	const volatile uint32_t *row_start = chunk->row_start;
-	uint64_t	row = chunk->first_row;
+	uint64_t	row = placed->first_row;
+	uint64_t	data_units = chunk->data_bytes / 8;
 	uint64_t	start = row_start[0];
 
 	if (start != 0)
 		return 0;
 	for (uint32_t i = 1; i <= chunk->rows; i++, row++)
 	{
-		uint64_t   *words = (uint64_t *) run->key_extents[row / GSORT_KEY_EXTENT_ROWS];
 		int			is_last = i == chunk->rows;
-		uint64_t	end = is_last ? chunk->data_units + chunk->more_units : row_start[i];
-		uint64_t	word = row_word_checked(chunk->first_unit, chunk->data_units, start, end,
-											is_last);
+		uint64_t	end = is_last ? data_units + chunk->more_bytes / 8 : row_start[i];
+		uint64_t	word = row_word_checked(placed->first_unit, data_units, start, end, is_last);
 
 		if (word == 0)
 			return 0;
-		words[row % GSORT_KEY_EXTENT_ROWS] = word;
+		*host_run_row_word(run, row) = word;
 		start = end;
 	}
 	return 1;
 }
 
 static void
-copy_keys(host_run *run, const host_chunk *chunk)
+copy_keys(host_run *run, const gsort_chunk *chunk, uint64_t row)
 {
-	uint64_t	row = chunk->first_row;
 	uint64_t	done = 0;
 
 	while (done < chunk->rows)
 	{
-		char	   *extent = run->key_extents[row / GSORT_KEY_EXTENT_ROWS];
-		uint64_t	place = row % GSORT_KEY_EXTENT_ROWS;
-		uint64_t	rows = GSORT_KEY_EXTENT_ROWS - place;
-		uint64_t   *keys = (uint64_t *) extent + GSORT_KEY_EXTENT_ROWS;
-		uint32_t   *nulls = (uint32_t *) (keys + GSORT_KEY_EXTENT_ROWS * (uint64_t) run->columns);
+		uint64_t	rows = gsort_min_u64(GSORT_KEY_EXTENT_ROWS - row % GSORT_KEY_EXTENT_ROWS,
+										 chunk->rows - done);
 
-		if (rows > chunk->rows - done)
-			rows = chunk->rows - done;
-		memcpy(keys + place * run->columns, chunk->keys + done * run->columns,
+		memcpy(host_run_keys(run, row), chunk->keys + done * run->columns,
 			   rows * run->columns * sizeof(uint64_t));
 		if (run->null_mask != 0)
-			memcpy(nulls + place, chunk->nulls + done, rows * sizeof(uint32_t));
+			memcpy(host_run_null_bits(run, row), chunk->nulls + done, rows * sizeof(uint32_t));
 		row += rows;
 		done += rows;
 	}
 }
 
 void
-host_run_append(host_run *run, const host_chunk *chunk)
+host_run_append(host_run *run, const host_chunk *placed)
 {
+	const gsort_chunk *chunk = &placed->chunk;
+
 	if (run->bad_data)
 		return;
 	if (chunk->rows > 0)
 	{
-		if (!make_row_words(run, chunk))
+		if (!make_row_words(run, placed))
 		{
 			run->bad_data = GSORT_BAD_OFFSETS;
 			return;
 		}
-		copy_keys(run, chunk);
+		copy_keys(run, chunk, placed->first_row);
 	}
-	copy_to_arena(run, chunk->first_unit, chunk->data, chunk->data_units);
+	copy_to_arena(run, placed->first_unit, chunk->data, chunk->data_bytes / 8);
 }
 
 /* --- blocks -------------------------------------------------------------- */

@@ -68,13 +68,6 @@ host_sort_order_bytes(uint64_t rows)
 
 /* --- sort words ----------------------------------------------------------- */
 
-static inline __attribute__((always_inline)) int
-keys_hold(const sorter *sort, uint64_t row)
-{
-	return key_plan_holds(sort->plan, host_run_keys(sort->run, row), 1,
-						  host_run_nulls(sort->run, row));
-}
-
 /* Makes a sort word for each row; the first pass checks keys. */
 static void
 make_words_of(void *arg, uint64_t begin, uint64_t end)
@@ -105,26 +98,15 @@ make_words_of(void *arg, uint64_t begin, uint64_t end)
 		atomic_store(&sort->bad_keys, 1);
 }
 
-static void
-check_keys_of(void *arg, uint64_t begin, uint64_t end)
-{
-	sorter	   *sort = arg;
-
-	for (uint64_t i = begin; i < end; i++)
-	{
-		if (!keys_hold(sort, i))
-			atomic_store(&sort->bad_keys, 1);
-	}
-}
-
 /* The bits of row numbers that the only word has room for; 0 if it lacks the
- * room, or if its ties are sorted by other words. */
+ * room, or if its ties are sorted by other words.  Equal keys have a word of no
+ * bits. */
 static uint32_t
 row_bits_of(const key_plan *plan, uint64_t rows)
 {
 	uint32_t	bits = significant_bits(rows - 1);
 
-	return plan->words == 1 && plan->word_bits[0] + bits <= 64 ? bits : 0;
+	return plan->words <= 1 && plan->word_bits[0] + bits <= 64 ? bits : 0;
 }
 
 /* Makes the words of one number in the current order, sorts by them and
@@ -230,13 +212,8 @@ sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 	gsort_status status;
 
 	sort->order.rows = NULL;
-	if (sort->plan->words == 0)
-	{
-		host_pool_for_rows(pool, sort->rows, check_keys_of, sort);
-		return atomic_load(&sort->bad_keys) ? GSORT_BAD_DATA : GSORT_OK;
-	}
 	status = sort_by_word(sort, 0, pool, sides, cancel);
-	if (status != GSORT_OK || sort->plan->words == 1)
+	if (status != GSORT_OK || sort->plan->words <= 1)
 		return status;
 	if (sort->order.rows == NULL)
 		number_rows(sort, pool, sides[1].rows);
@@ -244,17 +221,6 @@ sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 }
 
 /* --- ties ----------------------------------------------------------------- */
-
-/* XOR of the first sort words of rows i - 1 and i of the order. */
-static inline uint64_t
-difference_at(const sorter *sort, uint64_t i)
-{
-	const uint64_t *words = sort->order.keys;
-
-	if (sort->plan->words == 0)
-		return 0;
-	return (words[i] ^ words[i - 1]) >> sort->row_bits;
-}
 
 static inline row_keys
 keys_at(const sorter *sort, uint64_t i)
@@ -273,10 +239,11 @@ static void
 mark_ties_of(void *arg, uint64_t begin, uint64_t end)
 {
 	const sorter *sort = arg;
+	const uint64_t *words = sort->order.keys;
 
 	for (uint64_t i = begin > 0 ? begin : 1; i < end; i++)
 	{
-		uint64_t	difference = difference_at(sort, i);
+		uint64_t	difference = (words[i] ^ words[i - 1]) >> sort->row_bits;
 		row_keys	row;
 		row_keys	before;
 
@@ -336,13 +303,8 @@ order_row_words_part(void *arg, uint32_t part)
 		uint64_t	units;
 
 		if (rows != NULL && i + ROWS_AHEAD < end)
-		{
-			uint64_t	ahead = rows[i + ROWS_AHEAD];
-
-			__builtin_prefetch((const uint64_t *) host_run_key_extent(search->run, ahead) +
-							   ahead % GSORT_KEY_EXTENT_ROWS);
-		}
-		word = host_run_row_word(search->run, rows != NULL ? rows[i] : i);
+			__builtin_prefetch(host_run_row_word(search->run, rows[i + ROWS_AHEAD]));
+		word = *host_run_row_word(search->run, rows != NULL ? rows[i] : i);
 		units = row_word_units(word);
 		search->row_words[i] = word;
 		total += units;
