@@ -126,7 +126,6 @@ open_device()
 	gsort_device *device;
 	char		reason[256];
 
-	options.struct_bytes = sizeof(options);
 	options.kind = GSORT_KIND_CUDA;
 	gsort_prepare(0);
 	if (gsort_open(&options, &device, reason, sizeof(reason)) != GSORT_OK)

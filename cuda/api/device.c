@@ -87,8 +87,6 @@ gsort_open(const gsort_device_options *options, gsort_device **device,
 
 	*device = NULL;
 	reason[0] = '\0';
-	if (options->struct_bytes != sizeof(*options))
-		return GSORT_BAD_ARG;
 	if (ops == NULL)
 	{
 		snprintf(reason, reason_bytes, "built without CUDA");
@@ -133,7 +131,6 @@ gsort_device_get_info(gsort_device *device, gsort_device_info *info)
 {
 	memset(info, 0, sizeof(*info));
 	device->ops->get_info(device, info);
-	info->struct_bytes = sizeof(*info);
 	info->budget_bytes = device->budget_bytes;
 	info->reserved_bytes = device->reserved_bytes;
 	info->lost = device->lost;

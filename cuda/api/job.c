@@ -26,8 +26,7 @@ job_options_valid(const gsort_job_options *options)
 {
 	uint32_t	columns = options->key_columns;
 
-	return options->struct_bytes == sizeof(*options) &&
-		columns >= 1 && columns <= GSORT_MAX_KEY_COLUMNS &&
+	return columns >= 1 && columns <= GSORT_MAX_KEY_COLUMNS &&
 		options->null_mask >> columns == 0 && options->null_first_mask >> columns == 0 &&
 		options->inexact_mask >> columns == 0 &&
 		options->block_bytes >= 4096 && options->block_bytes % 8 == 0 &&
@@ -49,7 +48,6 @@ gsort_job_open(gsort_device *device, const gsort_job_options *options, gsort_job
 	memset(&blank, 0, sizeof(blank));
 	blank.device = device;
 	blank.options = *options;
-	blank.stats.struct_bytes = sizeof(blank.stats);
 	blank.stats.keys_retained = options->inexact_mask == 0;
 	for (int c = 0; c < GSORT_MAX_KEY_COLUMNS; c++)
 	{
@@ -298,8 +296,7 @@ gsort_job_append(gsort_job *job, const gsort_chunk *chunk)
 
 	if (gsort_is_lost(job->device))
 		return GSORT_DEVICE_LOST;
-	if (chunk->struct_bytes != sizeof(*chunk) || job->closing ||
-		job->state != GSORT_RUN_FEEDING)
+	if (job->closing || job->state != GSORT_RUN_FEEDING)
 		return gsort_bad_argument(job->device, "append");
 	status = check_chunk_shape(job, chunk);
 	if (status != GSORT_OK)

@@ -222,10 +222,9 @@ static void
 test_reservations_leave_room(void)
 {
 	gsort_device_options device_options = {
-		.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST, .budget_bytes = 1ull << 30
+		.kind = GSORT_KIND_HOST, .budget_bytes = 1ull << 30
 	};
-	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1,
-								 .block_bytes = 4096};
+	gsort_job_options options = {.key_columns = 1, .block_bytes = 4096};
 	gsort_device *device;
 	gsort_job  *job;
 	host_device *host;
@@ -280,7 +279,6 @@ static void
 check_threads(int threads, int more_nice, int threads_wanted)
 {
 	gsort_device_options options = {
-		.struct_bytes = sizeof(options),
 		.kind = GSORT_KIND_HOST,
 		.threads = threads,
 		.nice = more_nice,
@@ -363,11 +361,11 @@ static void
 test_appends_side_by_side(void)
 {
 	gsort_device_options device_options = {
-		.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST,
+		.kind = GSORT_KIND_HOST,
 			.threads = MEETING_APPENDS + 1
 	};
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = GSORT_BLOCK_BYTES_MAX
+		.key_columns = 1, .block_bytes = GSORT_BLOCK_BYTES_MAX
 	};
 	gsort_device *device;
 	gsort_job  *job;
@@ -435,10 +433,8 @@ measure_stack(host_op *op)
 static void
 check_stacks(void)
 {
-	gsort_device_options device_options = {.struct_bytes = sizeof(device_options),
-										   .kind = GSORT_KIND_HOST};
-	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1,
-								 .block_bytes = 4096};
+	gsort_device_options device_options = {.kind = GSORT_KIND_HOST};
+	gsort_job_options options = {.key_columns = 1, .block_bytes = 4096};
 	gsort_device *device;
 	gsort_job  *job;
 
@@ -478,16 +474,15 @@ static void
 check_shut_while_appends_wait(char *data, useconds_t delay_us)
 {
 	gsort_device_options device_options = {
-		.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST, .budget_bytes = 1ull << 30,
+		.kind = GSORT_KIND_HOST, .budget_bytes = 1ull << 30,
 			.threads = 3
 	};
-	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1,
-								 .block_bytes = GSORT_BLOCK_BYTES_MAX};
+	gsort_job_options options = {.key_columns = 1, .block_bytes = GSORT_BLOCK_BYTES_MAX};
 	uint32_t	row_start = 0;
 	uint64_t	key = 0;
 	gsort_column_stats stats = {0, 0, 0, 0, 0};
 	gsort_chunk chunk = {
-		.struct_bytes = sizeof(chunk), .rows = 1, .data = data, .data_bytes = GSORT_BLOCK_BYTES_MAX,
+		.rows = 1, .data = data, .data_bytes = GSORT_BLOCK_BYTES_MAX,
 		.row_start = &row_start, .keys = &key, .stats = &stats
 	};
 	gsort_device *device;
