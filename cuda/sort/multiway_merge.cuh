@@ -302,12 +302,6 @@ typedef struct merge_scratch
 	size_t		bytes;
 } merge_scratch;
 
-static inline uint64_t
-merge_tiles(uint64_t total)
-{
-	return (total + MERGE_ROW::TILE - 1) / MERGE_ROW::TILE;
-}
-
 static inline merge_scratch
 merge_lay_out(uint64_t total, uint32_t n_runs, void *d_scratch)
 {
@@ -318,35 +312,29 @@ merge_lay_out(uint64_t total, uint32_t n_runs, void *d_scratch)
 	take(&cursor, &scratch.runs, n_runs);
 	take(&cursor, &scratch.ranks, samples);
 	take(&cursor, &scratch.places, samples * n_runs);
-	take(&cursor, &scratch.splits, (merge_tiles(total) + 1) * n_runs);
+	take(&cursor, &scratch.splits, (tiles_for(total, MERGE_ROW::TILE) + 1ull) * n_runs);
 	scratch.bytes = cursor.at - (uintptr_t) d_scratch;
 	return scratch;
 }
 
-/* Numbers the runs' samples, and copies the run descriptions to the device. */
+/* Numbers the runs' samples, and copies the run descriptions to the device.
+ * CUDA reads so few bytes before the call returns. */
 static inline cudaError_t
 record_runs(const merge_run *runs, uint32_t n_runs, uint32_t stride, merge_run *d_runs,
 			uint32_t *n_samples, cudaStream_t stream)
 {
+	merge_run	numbered[GSORT_MERGE_RUNS_MAX];
 	uint32_t	samples = 0;
 
-	for (uint32_t first = 0; first < n_runs; first += RUNS_RECORDED_AT_ONCE)
+	for (uint32_t r = 0; r < n_runs; r++)
 	{
-		uint32_t	n = n_runs - first < RUNS_RECORDED_AT_ONCE ?
-			n_runs - first : RUNS_RECORDED_AT_ONCE;
-		merge_run_list list = {};
-
-		for (uint32_t i = 0; i < n; i++)
-		{
-			list.runs[i] = runs[first + i];
-			list.runs[i].first_sample = samples;
-			samples += (uint32_t) (((uint64_t) runs[first + i].count + stride - 1) / stride);
-		}
-		CUDA_TRY(launch(multiway_record_runs_kernel, 1, RUNS_RECORDED_AT_ONCE, 0, stream, list,
-						first, n, d_runs));
+		numbered[r] = runs[r];
+		numbered[r].first_sample = samples;
+		samples += tiles_for(runs[r].count, stride);
 	}
 	*n_samples = samples;
-	return cudaSuccess;
+	return cudaMemcpyAsync(d_runs, numbered, n_runs * sizeof(merge_run), cudaMemcpyHostToDevice,
+						   stream);
 }
 
 static inline uint64_t
@@ -367,9 +355,8 @@ merge_runs(const key_source<Key> &source, const merge_run *runs, uint32_t n_runs
 {
 	typedef MERGE_ROW Row;
 	uint64_t	total = rows_of_runs(runs, n_runs);
-	uint64_t	tiles = merge_tiles(total);
+	uint32_t	tiles = tiles_for(total, Row::TILE);
 	merge_scratch scratch = merge_lay_out(total, n_runs, d_scratch);
-	const merge_run *d_runs = scratch.runs;
 	const uint32_t stride = SAMPLE_TILES * Row::TILE;
 	uint32_t	n_samples;
 
@@ -379,19 +366,17 @@ merge_runs(const key_source<Key> &source, const merge_run *runs, uint32_t n_runs
 	if (total == 0)
 		return cudaSuccess;
 	CUDA_TRY(record_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
-	CUDA_TRY(launch(multiway_sample_kernel<Key>, (n_samples + SELECT_WARPS - 1) / SELECT_WARPS,
+	CUDA_TRY(launch(multiway_sample_kernel<Key>, tiles_for(n_samples, SELECT_WARPS),
 					SELECT_WARPS * WARP_THREADS, SELECT_WARPS * RUN_SLOTS * sizeof(uint32_t),
-					stream, source, d_runs, n_runs, stride, n_samples, scratch.ranks,
+					stream, source, scratch.runs, n_runs, stride, n_samples, scratch.ranks,
 					scratch.places));
-	CUDA_TRY(launch(multiway_split_kernel<Key>,
-					(unsigned) ((tiles + 1 + SELECT_WARPS - 1) / SELECT_WARPS),
+	CUDA_TRY(launch(multiway_split_kernel<Key>, tiles_for(tiles + 1ull, SELECT_WARPS),
 					SELECT_WARPS * WARP_THREADS, SELECT_WARPS * sizeof(selection_memory), stream,
-					source, d_runs, n_runs, total, (uint32_t) Row::TILE, n_samples,
-					(const uint64_t *) scratch.ranks, (const uint32_t *) scratch.places,
-					scratch.splits));
-	return launch(multiway_merge_kernel<Key, Row>, (unsigned) tiles, Row::THREADS,
-				  sizeof(multiway_memory<Key, Row>), stream, source, (uint64_t *) d_order, d_runs,
-				  n_runs, total, (const uint32_t *) scratch.splits);
+					source, scratch.runs, n_runs, total, (uint32_t) Row::TILE, n_samples,
+					scratch.ranks, scratch.places, scratch.splits));
+	return launch(multiway_merge_kernel<Key, Row>, tiles, Row::THREADS,
+				  sizeof(multiway_memory<Key, Row>), stream, source, (uint64_t *) d_order,
+				  scratch.runs, n_runs, total, scratch.splits);
 }
 
 #endif							/* GSORT_MULTIWAY_MERGE_CUH */

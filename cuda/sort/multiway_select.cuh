@@ -26,7 +26,6 @@
 #include "sort/warps.cuh"
 
 #define RUN_SLOTS			256		/* a power of two above GSORT_MERGE_RUNS_MAX */
-#define RUNS_RECORDED_AT_ONCE	64		/* limit of a kernel's arguments */
 /* Blocks per multiprocessor, low enough for each thread's registers. */
 #define SELECT_BLOCKS		4
 #define SELECT_WARPS		4		/* warps of a block that samples or splits */
@@ -48,22 +47,6 @@ struct key_source
 		return (Key) key_plan_word(&plan, 0, values + place, run.count, nulls);
 	}
 };
-
-/* --- run descriptions ----------------------------------------------------- */
-
-typedef struct merge_run_list
-{
-	merge_run	runs[RUNS_RECORDED_AT_ONCE];
-} merge_run_list;
-
-/* Grid: one block of RUNS_RECORDED_AT_ONCE threads.  Thread i writes runs[first
- * + i]. */
-static __global__ void
-multiway_record_runs_kernel(merge_run_list list, uint32_t first, uint32_t n, merge_run *runs)
-{
-	if (threadIdx.x < n)
-		runs[first + threadIdx.x] = list.runs[threadIdx.x];
-}
 
 /* --- samples -------------------------------------------------------------- */
 
