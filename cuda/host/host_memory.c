@@ -190,7 +190,7 @@ host_block_take(host_memory *memory, host_account *account, size_t bytes, uint64
 void
 host_block_give(host_memory *memory, host_account *account, void *block, size_t bytes)
 {
-	if (block == NULL)
+	if (block == NULL || bytes == 0)
 		return;
 	bytes = whole_pages(bytes);
 	munmap(block, bytes);
@@ -198,16 +198,6 @@ host_block_give(host_memory *memory, host_account *account, void *block, size_t 
 	memory->used_bytes -= bytes;
 	account->bytes -= bytes;
 	pthread_mutex_unlock(&memory->lock);
-}
-
-void
-host_block_shrink(host_memory *memory, host_account *account, void *block, size_t bytes,
-				  size_t bytes_left)
-{
-	bytes_left = whole_pages(bytes_left);
-	if (bytes_left < whole_pages(bytes))
-		host_block_give(memory, account, (char *) block + bytes_left,
-						whole_pages(bytes) - bytes_left);
 }
 
 void

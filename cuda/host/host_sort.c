@@ -450,19 +450,21 @@ sort_in_blocks(sorter *sort, host_pool *pool, const atomic_int *cancel, host_beg
 		return GSORT_NOMEM;
 	if (sort->ties != NULL)
 		host_pool_for_rows(pool, sort->rows, mark_ties_of, sort);
-	if (!find_begins(sort->run, pool, sort->order.rows, sort->rows, sort->row_words, begins))
-		return GSORT_NOMEM;
-	return GSORT_OK;
+	return find_begins(sort->run, pool, sort->order.rows, sort->rows, sort->row_words, begins) ?
+		GSORT_OK : GSORT_NOMEM;
 }
 
 static void
 end_work(host_run *run, const sorter *sort, char *work, uint64_t bytes, int retain_order)
 {
+	uint64_t	order_bytes = host_sort_order_bytes(sort->rows);
+
 	if (retain_order && sort->order.rows != NULL)
 	{
 		run->order = (uint32_t *) work;
 		memmove(run->order, sort->order.rows, 4 * sort->rows);
-		host_block_shrink(run->memory, &run->account, work, bytes, 4 * sort->rows);
+		host_block_give(run->memory, &run->account, work + order_bytes,
+						whole_pages(bytes) - order_bytes);
 	}
 	else
 		host_block_give(run->memory, &run->account, work, bytes);
