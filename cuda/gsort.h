@@ -115,7 +115,6 @@ typedef struct gsort_device_info
 	uint64_t	used_bytes;		/* allocated at present */
 	int			driver_version; /* CUDA's form, 13000 = 13.0; 0 for the host device */
 	int			runtime_version;
-	int			compute_capability; /* 90 = 9.0; 0 for the host device */
 	int			pinned;			/* 1: gsort_pin succeeded; 0: copies go through staging */
 	int			lost;			/* 1: every call returns DEVICE_LOST */
 	uint64_t	fail_at;		/* the n of gsort_set_fail_at */

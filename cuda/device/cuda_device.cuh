@@ -41,6 +41,7 @@
 
 #define APPEND_LANES		4
 #define FETCH_LANES			4
+#define LANES				(APPEND_LANES + FETCH_LANES)
 #define SORT_STREAMS		2
 #define LAUNCH_THREADS		256
 #define BEGINS_SLOT_BYTES	((size_t) 256 << 10)	/* bytes of a directory read back at once */
@@ -81,7 +82,6 @@ typedef struct cuda_operation
 	cudaEvent_t done;			/* kept when the struct is reused */
 	pinned_slot slot;			/* staging, if the caller's memory is not pinned */
 	void	   *unpinned_dst;	/* destination of a fetch's slot at the end, or NULL */
-	size_t		unpinned_bytes;
 } cuda_operation;
 
 typedef struct cuda_lane
@@ -112,9 +112,8 @@ typedef struct cuda_device
 	cudaStream_t fetch_notices;
 	cudaStream_t sort_streams[SORT_STREAMS];
 	uint32_t	next_sort_stream;
-	cuda_lane	append_lanes[APPEND_LANES];
+	cuda_lane	lanes[LANES];	/* those of appends, then those of fetches */
 	uint32_t	next_append_lane;
-	cuda_lane	fetch_lanes[FETCH_LANES];
 	uint32_t	next_fetch_lane;
 
 	int			trim_wanted;	/* the last job has closed: memory can be returned to the system */
@@ -242,6 +241,11 @@ cudaError_t cuda_checked_query(cuda_device *device, cudaError_t error);
 
 /* Wraps launch(), which has injected failures of its own. */
 #define GSORT_TRY_LAUNCH(device, expression) GSORT_TRY_CUDA(device, expression, #expression)
+
+/* Launches a kernel with at least n threads, in blocks of LAUNCH_THREADS. */
+#define GSORT_LAUNCH(device, n, stream, kernel, ...) \
+	GSORT_TRY_CUDA(device, launch(kernel, tiles_for(n, LAUNCH_THREADS), LAUNCH_THREADS, 0, stream, \
+								  __VA_ARGS__), #kernel)
 
 /* Wraps other CUDA calls that a device may refuse, because they enqueue or
  * allocate. */
@@ -395,12 +399,6 @@ void		cuda_runs_free(cuda_job *job);
 /* --- opening (cuda_self_job.cu) ------------------------------------------- */
 
 gsort_status cuda_run_self_jobs(gsort_device *device);
-
-static inline unsigned int
-blocks_for(uint64_t threads)
-{
-	return (unsigned int) ((threads + LAUNCH_THREADS - 1) / LAUNCH_THREADS);
-}
 
 static inline size_t
 aligned_bytes(size_t bytes)

@@ -54,7 +54,8 @@ size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SO
 {
 	uint64_t	begins = block_cut_begins_at_most(rows, units, job->options.block_bytes);
 	int			with_ties = tie_bits_wanted(&job->options);
-	int			with_segments = cuda_order_may_have_segments(job);
+	/* one column without NULLs has one word, whose ties no other word sorts */
+	int			with_segments = job->options.key_columns > 1 || job->options.null_mask != 0;
 
 	bytes[SORT_WORDS] = rows * sizeof(uint64_t);
 	bytes[SORT_SORTED_WORDS] = with_ties || with_segments ? rows * sizeof(uint64_t) : 0;
@@ -189,7 +190,7 @@ wait_for_appends(cuda_job *job)
 	GSORT_TRY(device, cudaStreamWaitEvent(job->work_stream, job->memory_ready, 0));
 	for (int i = 0; i < APPEND_LANES; i++)
 	{
-		cuda_lane  *lane = &device->append_lanes[i];
+		cuda_lane  *lane = &device->lanes[i];
 
 		GSORT_TRY(device, cudaEventRecord(lane->tail, lane->stream));
 		GSORT_TRY(device, cudaStreamWaitEvent(job->work_stream, lane->tail, 0));

@@ -104,8 +104,7 @@ start_context(cuda_device *device)
 											 device->facts.ordinal));
 	snprintf(device->facts.name, sizeof(device->facts.name), "%.127s", properties.name);
 	device->facts.memory_bytes = properties.totalGlobalMem;
-	device->facts.compute_capability = properties.major * 10 + properties.minor;
-	if (device->facts.compute_capability < OLDEST_CAPABILITY)
+	if (properties.major * 10 + properties.minor < OLDEST_CAPABILITY)
 		return gsort_fail(&device->common, GSORT_UNSUPPORTED,
 						  "%s has compute capability %d.%d, 7.5 or newer is needed",
 						  device->facts.name, properties.major, properties.minor);
@@ -179,10 +178,8 @@ shut(gsort_device *base)
 	device->drained = 1;
 	while (device->jobs != NULL)
 		cuda_job_free(device->jobs);
-	for (int i = 0; i < APPEND_LANES; i++)
-		close_lane(device, &device->append_lanes[i]);
-	for (int i = 0; i < FETCH_LANES; i++)
-		close_lane(device, &device->fetch_lanes[i]);
+	for (cuda_lane &lane : device->lanes)
+		close_lane(device, &lane);
 	cuda_operations_free(device);
 	close_streams(device);
 	cuda_staging_close(device);
@@ -247,9 +244,9 @@ make_streams(cuda_device *device)
 	for (int i = 0; i < SORT_STREAMS; i++)
 		GSORT_TRY_STATUS(make_stream(device, &device->sort_streams[i], low));
 	for (int i = 0; i < APPEND_LANES; i++)
-		GSORT_TRY_STATUS(make_append_lane(device, &device->append_lanes[i], high));
-	for (int i = 0; i < FETCH_LANES; i++)
-		GSORT_TRY_STATUS(make_fetch_lane(device, &device->fetch_lanes[i], high));
+		GSORT_TRY_STATUS(make_append_lane(device, &device->lanes[i], high));
+	for (int i = APPEND_LANES; i < LANES; i++)
+		GSORT_TRY_STATUS(make_fetch_lane(device, &device->lanes[i], high));
 	GSORT_TRY(device, cudaStreamSynchronize(device->memory_stream));
 	return GSORT_OK;
 }

@@ -53,10 +53,9 @@ static gsort_status
 enqueue_keys(cuda_job *job, const merge_run *run)
 {
 	GSORT_TRY_STATUS(wait_for_memory(job));
-	GSORT_TRY_LAUNCH((cuda_device *) job->common.device,
-					 launch(gather_keys_kernel, blocks_for(run->count), LAUNCH_THREADS, 0,
-							job->work_stream, cuda_job_key_table(job), cuda_job_order(job),
-							(uint64_t) run->count, (uint64_t *) run->keys, (uint8_t *) run->nulls));
+	GSORT_LAUNCH((cuda_device *) job->common.device, run->count, job->work_stream,
+				 gather_keys_kernel, cuda_job_key_table(job), cuda_job_order(job), run->count,
+				 (uint64_t *) run->keys, (uint8_t *) run->nulls);
 	return cuda_work_record_end(job);
 }
 

@@ -103,7 +103,6 @@ begin_operation(cuda_job *job, gsort_event_kind kind, uint64_t tag, size_t slot_
 	operation->kind = kind;
 	operation->tag = tag;
 	operation->unpinned_dst = NULL;
-	operation->unpinned_bytes = 0;
 	*begun = operation;
 	return GSORT_OK;
 }
@@ -263,9 +262,9 @@ file_rows(cuda_job *job, cuda_lane *lane, const gsort_chunk *chunk, chunk_source
 		GSORT_TRY_STATUS(copy(device, lane, lane->nulls.pointer,
 							  copyable(source, chunk->nulls, start_bytes), start_bytes,
 							  cudaMemcpyHostToDevice));
-	GSORT_TRY_LAUNCH(device, launch(append_rows_kernel, blocks_for(chunk->rows), LAUNCH_THREADS, 0,
-									lane->stream, appended, cuda_job_extents(job, WORD_EXTENTS),
-									table, long_units, (run_header *) job->header.pointer));
+	GSORT_LAUNCH(device, chunk->rows, lane->stream, append_rows_kernel, appended,
+				 cuda_job_extents(job, WORD_EXTENTS), table, long_units,
+				 (run_header *) job->header.pointer);
 	return GSORT_OK;
 }
 
@@ -287,7 +286,7 @@ cuda_job_append(gsort_job *base, const gsort_chunk *chunk, uint64_t first_unit)
 {
 	cuda_job   *job = (cuda_job *) base;
 	cuda_device *device = (cuda_device *) base->device;
-	cuda_lane  *lane = &device->append_lanes[device->next_append_lane++ % APPEND_LANES];
+	cuda_lane  *lane = &device->lanes[device->next_append_lane++ % APPEND_LANES];
 	cuda_operation *operation;
 
 	GSORT_TRY_STATUS(begin_operation(job, GSORT_EVENT_APPENDED, chunk->tag,
@@ -316,10 +315,8 @@ gather_output_block(cuda_job *job, cuda_lane *lane, const gsort_block *block)
 	{
 		uint32_t	lanes_log2 = gather_lanes_log2(units, block->rows);
 
-		GSORT_TRY_LAUNCH(device, launch(gather_rows_kernel,
-										blocks_for((uint64_t) block->rows << lanes_log2),
-										LAUNCH_THREADS, 0, lane->stream, run, table,
-										block->first_row, block->rows, lanes_log2, out));
+		GSORT_LAUNCH(device, (uint64_t) block->rows << lanes_log2, lane->stream, gather_rows_kernel,
+					 run, table, block->first_row, block->rows, lanes_log2, out);
 	}
 	else
 	{
@@ -327,15 +324,12 @@ gather_output_block(cuda_job *job, cuda_lane *lane, const gsort_block *block)
 		 * one */
 		uint64_t	row = block->first_row - (block->rows == 0 ? 1 : 0);
 
-		GSORT_TRY_LAUNCH(device, launch(gather_piece_kernel, blocks_for(units), LAUNCH_THREADS, 0,
-										lane->stream, run, table, row, block_units_before(block),
-										units, out));
+		GSORT_LAUNCH(device, units, lane->stream, gather_piece_kernel, run, table, row,
+					 block_units_before(block), units, out);
 	}
 	if (block->bytes > block->row_bytes)
-		GSORT_TRY_LAUNCH(device, launch(gather_ties_kernel,
-										blocks_for(tie_words_of_block(block->rows)),
-										LAUNCH_THREADS, 0, lane->stream, run, block->first_row,
-										block->rows, out + units));
+		GSORT_LAUNCH(device, tie_words_of_block(block->rows), lane->stream, gather_ties_kernel, run,
+					 block->first_row, block->rows, out + units);
 	return GSORT_OK;
 }
 
@@ -358,17 +352,13 @@ cuda_job_fetch(gsort_job *base, const gsort_block *block, void *dst, uint64_t ta
 {
 	cuda_job   *job = (cuda_job *) base;
 	cuda_device *device = (cuda_device *) base->device;
-	cuda_lane  *lane = &device->fetch_lanes[device->next_fetch_lane++ % FETCH_LANES];
+	cuda_lane  *lane = &device->lanes[APPEND_LANES + device->next_fetch_lane++ % FETCH_LANES];
 	bool		is_pinned = cuda_is_pinned(device, dst, block->bytes);
 	cuda_operation *operation;
 
 	GSORT_TRY_STATUS(begin_operation(job, GSORT_EVENT_FETCHED, tag, is_pinned ? 0 : block->bytes,
 									 &operation));
-	if (!is_pinned)
-	{
-		operation->unpinned_dst = dst;
-		operation->unpinned_bytes = block->bytes;
-	}
+	operation->unpinned_dst = is_pinned ? NULL : dst;
 	return enqueue_operation(device, lane, operation, [&]() {
 		return enqueue_block(job, lane, block, is_pinned ? dst : operation->slot.memory);
 	});

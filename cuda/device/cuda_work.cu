@@ -163,7 +163,7 @@ end_operation(cuda_device *device, cuda_lane *lane, gsort_status status)
 											  operation->tag);
 
 	if (status == GSORT_OK && operation->unpinned_dst != NULL)
-		memcpy(operation->unpinned_dst, operation->slot.memory, operation->unpinned_bytes);
+		memcpy(operation->unpinned_dst, operation->slot.memory, operation->slot.bytes);
 	operation->job->in_flight--;
 	lane->oldest = operation->next;
 	cuda_operation_drop(device, operation);
@@ -220,10 +220,8 @@ cuda_poll(gsort_device *base, gsort_event *out, int max)
 	clear_wakes(device);
 	if (device->common.lost)
 		cuda_drain(device);
-	for (int i = 0; i < APPEND_LANES; i++)
-		n += poll_lane(device, &device->append_lanes[i], out + n, max - n);
-	for (int i = 0; i < FETCH_LANES; i++)
-		n += poll_lane(device, &device->fetch_lanes[i], out + n, max - n);
+	for (cuda_lane &lane : device->lanes)
+		n += poll_lane(device, &lane, out + n, max - n);
 	for (cuda_job *job = device->jobs; job != NULL; job = next)
 	{
 		next = job->next;

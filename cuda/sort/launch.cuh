@@ -14,8 +14,6 @@
 #else
 #include <cuda_runtime.h>
 
-#include <atomic>
-
 /* Dynamic shared memory of a kernel, 16-byte aligned. */
 #define SHARED_MEMORY(name) extern __shared__ __align__(16) unsigned char name[]
 
@@ -106,8 +104,6 @@ await_kernel_ahead(void)
 	await_end_of_kernel_ahead();
 }
 
-#define DEVICES_CACHED	32
-
 /*
  * Determines whether kernels may launch early.  Early launch is safe only if
  * the loaded code was compiled for 9.0 or later and so contains
@@ -118,21 +114,19 @@ await_kernel_ahead(void)
 static inline cudaError_t
 find_early_launches(const void *kernel, bool *early)
 {
-	enum answer {UNKNOWN, EARLY, IN_TURN};
-	static std::atomic<answer> answers[DEVICES_CACHED];
+	static thread_local int known_ordinal = -1;
+	static thread_local bool known_early;
 	cudaFuncAttributes attributes = {};
-	int			ordinal = 0;
+	int			ordinal;
 	cudaError_t error = cudaGetDevice(&ordinal);
-	bool		cached = error == cudaSuccess && ordinal < DEVICES_CACHED;
-	answer		known = cached ? answers[ordinal].load(std::memory_order_relaxed) : UNKNOWN;
 
-	*early = known == EARLY;
-	if (error != cudaSuccess || known != UNKNOWN)
-		return error;
-	error = cudaFuncGetAttributes(&attributes, kernel);
-	*early = error == cudaSuccess && attributes.ptxVersion * 10 >= EARLY_LAUNCH_ARCH;
-	if (error == cudaSuccess && cached)
-		answers[ordinal].store(*early ? EARLY : IN_TURN, std::memory_order_relaxed);
+	if (error == cudaSuccess && ordinal != known_ordinal)
+	{
+		error = cudaFuncGetAttributes(&attributes, kernel);
+		known_early = attributes.ptxVersion * 10 >= EARLY_LAUNCH_ARCH;
+		known_ordinal = error == cudaSuccess ? ordinal : -1;
+	}
+	*early = known_early;
 	return error;
 }
 

@@ -60,7 +60,7 @@ cuda_engine_sort(gsort_engine engine, const gsort_pairs *pairs, void *d_scratch,
 	return engines[engine].sort(pairs, d_scratch, scratch_bytes, stream);
 }
 
-/* The engine's maximum scratch over all pairs of cuda_describe_pairs up to n.
+/* The engine's maximum scratch over all pairs up to n.
  * Some engines support only smaller numbers. */
 static size_t
 engine_scratch_at_most(gsort_engine engine, uint64_t n)
@@ -74,9 +74,8 @@ engine_scratch_at_most(gsort_engine engine, uint64_t n)
 		for (uint32_t variant = 0; variant < 4; variant++)
 		{
 			uint32_t	key_bits = variant / 2 == 0 ? 32 : 64;
-			gsort_pairs pairs = cuda_describe_pairs(end < n ? end : n, key_bits, key_bits, &present,
-													variant % 2 == 0 ? NULL : &present, NULL,
-													(uint32_t *) &present);
+			const gsort_pairs pairs = {key_bits, key_bits, end < n ? end : n, &present,
+				variant % 2 == 0 ? NULL : &present, NULL, (uint32_t *) &present, engine};
 			size_t		bytes = cuda_engine_scratch_bytes(engine, &pairs);
 
 			most = bytes > most ? bytes : most;
@@ -115,11 +114,4 @@ cuda_pairs_scratch_at_most(gsort_engine wanted, uint64_t n)
 		most = bytes > most ? bytes : most;
 	}
 	return most;
-}
-
-gsort_pairs
-cuda_describe_pairs(uint64_t n, uint32_t key_bits, uint32_t bits, void *d_keys, void *d_keys_out,
-					const uint32_t *d_rows, uint32_t *d_rows_out)
-{
-	return {key_bits, bits, n, d_keys, d_keys_out, d_rows, d_rows_out, GSORT_ENGINE_AUTO};
 }

@@ -131,7 +131,7 @@ struct partition_launches
 				partition_scatter_buckets_kernel<Row, Wide, uint32_t, Counted> : kernel;
 		return launch(kernel, blocks_of(Row::SCATTER_TILE, Row::SCATTER_BLOCKS),
 					  Row::SCATTER_THREADS, sizeof(scatter_buckets_memory<Row, Wide>),
-					  target.stream, in.keys, in.n, plan, (const uint8_t *) bucket_of_row(),
+					  target.stream, in.keys, in.n, plan, bucket_of_row(),
 					  items_as<Wide>(out.level1));
 	}
 
@@ -146,7 +146,7 @@ struct partition_launches
 	{
 		CUDA_TRY(launch(partition_count_cells_kernel<Row, MayBeWide>, batches_max(),
 						HISTOGRAM_THREADS, sizeof(count_cells_memory<Row, MayBeWide>),
-						target.stream, out.level1, (const partition_plan *) plan, level2, batch));
+						target.stream, out.level1, plan, level2, batch));
 		return launch(partition_plan_bins_kernel<Row, MayBeWide>, BUCKETS_MAX, CUT_THREADS,
 					  sizeof(plan_bins_memory<Row>), target.stream, plan, level2, out.segments,
 					  out.long_segments);

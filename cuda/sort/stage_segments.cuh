@@ -71,8 +71,7 @@ struct segment_launches
 					  counting_row<Wide>::SORT_THREADS,
 					  sizeof(counting_memory<counting_row<Wide>, Wide>), target.stream,
 					  items_as<Wide>(in.items.level1), items_as<Wide>(in.items.level2), plan,
-					  (const sort_segment *) in.items.segments, crowded, order_as<Wide>(order()),
-					  emit);
+					  in.items.segments, crowded, order_as<Wide>(order()), emit);
 	}
 
 	cudaError_t sort_crowded() const
@@ -81,8 +80,7 @@ struct segment_launches
 					  target.device.processors * crowded_row::SORT_BLOCKS,
 					  crowded_row::SORT_THREADS,
 					  sizeof(crowded_sort_memory<crowded_row, MayBeWide>), target.stream,
-					  in.items.level1, in.items.level2, (const partition_plan *) plan,
-					  (const sort_segment *) in.items.segments, (const uint32_t *) crowded, order(),
+					  in.items.level1, in.items.level2, plan, in.items.segments, crowded, order(),
 					  emit);
 	}
 
@@ -92,8 +90,7 @@ struct segment_launches
 
 		CUDA_TRY(launch(merge_sort_tiles_kernel<Row, MayBeWide>, target.device.processors,
 						Row::SORT_THREADS, sizeof(merge_memory<Row::SORT_TILE, MayBeWide>),
-						target.stream, in.items.level1, in.items.level2,
-						(const partition_plan *) plan, segments, order()));
+						target.stream, in.items.level1, in.items.level2, plan, segments, order()));
 		return launch_together(merge_levels_kernel<Row, MayBeWide, Emit>, target.device.processors,
 							   Row::SORT_THREADS,
 							   sizeof(merge_memory<Row::SORT_TILE, MayBeWide>),
