@@ -259,7 +259,6 @@ struct job_bench
 		for (uint64_t of_chunk : chunk_units)
 			units += of_chunk;
 		std::fill(std::begin(events), std::end(events), 0);
-		options.struct_bytes = sizeof(options);
 		options.key_columns = shape.keys;
 		options.block_bytes = JOB_BLOCK_BYTES;
 		options.inexact_mask = shape.keys > 1 ? 1u << (shape.keys - 1) : 0;
@@ -277,7 +276,6 @@ struct job_bench
 		{
 			gsort_chunk chunk = {};
 
-			chunk.struct_bytes = sizeof(chunk);
 			chunk.rows = (uint32_t) rows_of_chunk(i);
 			chunk.data = data.data + i * JOB_CHUNK_UNITS;
 			chunk.data_bytes = chunk_units[i] * 8;
@@ -338,7 +336,6 @@ struct job_bench
 		double		fed;
 		double		finished;
 
-		stats.struct_bytes = sizeof(stats);
 		open();
 		begin = now_ms();
 		feed();
