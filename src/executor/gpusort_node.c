@@ -147,15 +147,18 @@ static void
 put_child_rows(GpuSortState *state)
 {
 	PlanState  *child = outerPlanState(state);
-	GpuSortFeed *feed = NULL;
+	GpuSortPageDrain *drain = &state->drain;
+	GpuSortFeed *feed;
 	TupleTableSlot *slot;
 
-	state->drain.feed = NULL;
-	for (slot = ExecProcNode(child); !TupIsNull(slot); slot = gpusort_page_drain(&state->drain))
+	drain->feed = NULL;
+	while (slot = drain->feed != NULL ? gpusort_page_drain(drain) : ExecProcNode(child),
+		   !TupIsNull(slot))
 	{
 		gpusort_tuplesort_put(state->sort, slot);
-		if (feed == NULL && (feed = gpusort_tuplesort_feed(state->sort)) != NULL)
-			gpusort_page_drain_begin(&state->drain, feed);
+		if (drain->scan != NULL && drain->feed == NULL &&
+			(feed = gpusort_tuplesort_feed(state->sort)) != NULL)
+			gpusort_page_drain_begin(drain, feed);
 	}
 }
 

@@ -242,10 +242,12 @@ gpusort_page_drain_begin(GpuSortPageDrain *drain, GpuSortFeed *feed)
 {
 	const GpuSortKeys *keys = feed->keys;
 
-	drain->feed = NULL;
+	drain->feed = feed;
 	drain->natts_needed = drain->projection != NULL ? drain->table->natts : 0;
-	if (drain->scan == NULL || keys->n_keys > lengthof(drain->keys) ||	/* of a grouping */
-		(!drain->whole_tuples && !find_picked_columns(drain)))
+	if (keys->n_keys > lengthof(drain->keys) || /* of a grouping */
+		(drain->scan != NULL && !drain->whole_tuples && !find_picked_columns(drain)))
+		drain->scan = NULL;
+	if (drain->scan == NULL)
 		return;
 	for (int i = 0; i < keys->n_keys; i++)
 	{
@@ -256,7 +258,6 @@ gpusort_page_drain_begin(GpuSortPageDrain *drain, GpuSortFeed *feed)
 		if (column <= drain->table->natts)	/* else it is computed */
 			find_column(drain, column, &drain->keys[i]);
 	}
-	drain->feed = feed;
 }
 
 /* --- draining ------------------------------------------------------------- */
@@ -409,7 +410,7 @@ drain_page(const GpuSortPageDrain *drain, HeapScanDesc heap)
 TupleTableSlot *
 gpusort_page_drain(GpuSortPageDrain *drain)
 {
-	HeapScanDesc heap = drain->feed != NULL ? drainable_page(drain) : NULL;
+	HeapScanDesc heap = drain->scan != NULL ? drainable_page(drain) : NULL;
 	TupleTableSlot *row = heap != NULL ? drain_page(drain, heap) : NULL;
 
 	return row != NULL ? row : ExecProcNode(drain->child);

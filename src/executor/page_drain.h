@@ -25,7 +25,7 @@ typedef struct GpuSortPageDrain
 	const GpuSortRowFormat *format;
 	SeqScanState *scan;			/* NULL: the child cannot be drained */
 	TupleDesc	table;
-	GpuSortFeed *feed;			/* NULL: rows are not packed, or not so */
+	GpuSortFeed *feed;			/* NULL: rows are not packed yet */
 	int			natts_needed;	/* columns that a tuple must have */
 	bool		whole_tuples;	/* a row has the tuple's data as it is, and computed columns behind */
 	GpuSortDrainColumn picked[GPUSORT_NARROW_COLUMNS_MAX];	/* else: a narrow row's columns */
