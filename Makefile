@@ -213,7 +213,7 @@ without-nvcc:
 
 BENCH_SOURCES = bench/gsort_bench.cu $(wildcard bench/peers/*.cu)
 BENCH_HEADERS = $(wildcard bench/*.cuh bench/*.h bench/peers/*.cuh bench/peers/*.h) test/emulator/distributions.h
-TINY_SOURCES = $(BENCH_SOURCES) $(addprefix cuda/sort/, pairs_partition.cu pairs_radix.cu pairs_engine.cu order_merge.cu)
+TINY_SOURCES = $(BENCH_SOURCES) $(addprefix cuda/sort/, pairs_partition.cu pairs_radix.cu pairs_engine.cu multiway_merge.cu)
 BENCH_NVCC = $(NVCC) $(NVCC_FLAGS) $(GSORT_CPPFLAGS) -Ibench -Itest/emulator $(if $(MGPU),-DWITH_MODERNGPU -I$(MGPU)/src --extended-lambda)
 
 $(BENCH_SOURCES:.cu=.bench.o): %.bench.o: %.cu $(GSORT_HEADERS) $(BENCH_HEADERS) cuda/build.flags

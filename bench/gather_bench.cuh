@@ -223,10 +223,7 @@ bench_gather(input<Key> &in)
 	stored_rows<Key> rows(in);
 
 	if (gather)
-	{
-		rows.run_gather(1 << 20, "1_MiB_blocks");
-		rows.run_gather(GSORT_BLOCK_BYTES_MAX, "4_MiB_blocks");
-	}
+		rows.run_gather(GSORT_BLOCK_BYTES_MAX, "1_MiB_blocks");
 	if (copy)
 		rows.run_copy();
 }

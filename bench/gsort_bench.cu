@@ -66,7 +66,7 @@
 #include "gsort.h"
 #include "sort/order_merge.h"
 #include "sort/pairs_engine.h"
-#include "device/gather_rows.cuh"
+#include "device/transfer_rows.cuh"
 
 #define GRID_BLOCKS		2048
 #define GRID_THREADS	256
@@ -126,7 +126,6 @@ open_device()
 	gsort_device *device;
 	char		reason[256];
 
-	options.struct_bytes = sizeof(options);
 	options.kind = GSORT_KIND_CUDA;
 	gsort_prepare(0);
 	if (gsort_open(&options, &device, reason, sizeof(reason)) != GSORT_OK)

@@ -252,7 +252,7 @@ run_case(const bench *b, const char *kind, uint32_t key_bits)
 int
 main(int argc, char **argv)
 {
-	gsort_device_options options = {.struct_bytes = sizeof(options), .kind = GSORT_KIND_HOST};
+	gsort_device_options options = {.kind = GSORT_KIND_HOST};
 	bench		b = {0};
 	char		why[256] = "";
 

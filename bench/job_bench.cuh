@@ -67,17 +67,16 @@ now_ms()
 }
 
 /* Host memory in whole pages, which a device can pin. */
-template<typename T>
 struct host_pages
 {
-	T		   *data;
+	void	   *base;
 	size_t		bytes;
 
-	explicit host_pages(size_t length): bytes(length * sizeof(T))
+	explicit host_pages(size_t wanted): bytes(wanted)
 	{
-		data = (T *) mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-						  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-		if (data == MAP_FAILED)
+		base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		if (base == MAP_FAILED)
 		{
 			fprintf(stderr, "gsort_bench: no %zu bytes of memory\n", bytes);
 			exit(2);
@@ -86,7 +85,7 @@ struct host_pages
 
 	~host_pages()
 	{
-		munmap(data, bytes);
+		munmap(base, bytes);
 	}
 
 	host_pages(const host_pages &) = delete;
@@ -108,10 +107,11 @@ struct job_bench
 	uint64_t	chunk_rows;
 	uint64_t	n_chunks;
 	std::vector<uint32_t> order;	/* the reference order */
-	host_pages<uint64_t> data;	/* [n_chunks][JOB_CHUNK_UNITS] */
-	host_pages<uint32_t> row_start;	/* [n] */
-	host_pages<uint64_t> keys;	/* [n][shape.keys] */
-	host_pages<uint64_t> blocks; /* [JOB_BLOCKS_AHEAD][JOB_CHUNK_UNITS] */
+	host_pages	pages;			/* the four arrays, since a device pins one range */
+	uint64_t   *data;			/* [n_chunks][JOB_CHUNK_UNITS] */
+	uint64_t   *blocks;			/* [JOB_BLOCKS_AHEAD][JOB_CHUNK_UNITS] */
+	uint64_t   *keys;			/* [n][shape.keys] */
+	uint32_t   *row_start;		/* [n] */
 	std::vector<uint64_t> chunk_units;
 	/* a device of its own, because pinned memory stays pinned until the
 	 * shutdown */
@@ -124,14 +124,14 @@ struct job_bench
 	job_bench(const job_shape &wanted, input<uint64_t> &in):
 		shape(wanted), n(in.n), chunk_rows(JOB_CHUNK_UNITS / wanted.most_units),
 			n_chunks((n + chunk_rows - 1) / chunk_rows),
-		order(n), data(n_chunks * JOB_CHUNK_UNITS), row_start(n), keys(n * wanted.keys),
-		blocks(JOB_BLOCKS_AHEAD * JOB_CHUNK_UNITS), chunk_units(n_chunks)
+		order(n),
+		pages((n_chunks + JOB_BLOCKS_AHEAD) * JOB_BLOCK_BYTES + n * wanted.keys * 8 + n * 4),
+		data((uint64_t *) pages.base), blocks(data + n_chunks * JOB_CHUNK_UNITS),
+		keys(blocks + JOB_BLOCKS_AHEAD * JOB_CHUNK_UNITS),
+		row_start((uint32_t *) (keys + n * wanted.keys)), chunk_units(n_chunks)
 	{
 		device = open_device();
-		pin(data);
-		pin(row_start);
-		pin(keys);
-		pin(blocks);
+		check_job(gsort_pin(device, pages.base, pages.bytes));
 		find_order(in);
 		fill_keys(in);
 		for (uint64_t chunk = 0; chunk < n_chunks; chunk++)
@@ -153,12 +153,6 @@ struct job_bench
 			return;
 		fprintf(stderr, "gsort_bench: %s: %s\n", shape.name, gsort_error_text(device));
 		exit(2);
-	}
-
-	template<typename T>
-	void pin(const host_pages<T> &pages)
-	{
-		check_job(gsort_pin(device, pages.data, pages.bytes));
 	}
 
 	/* Orders stably by the input's keys, and with two keys by the first one. */
@@ -193,8 +187,8 @@ struct job_bench
 		CHECK(cudaMemcpy(last.data(), in.keys.data, n * sizeof(uint64_t), cudaMemcpyDeviceToHost));
 		for (uint64_t row = 0; row < n; row++)
 		{
-			keys.data[row * shape.keys] = shared_key(row, n, shape.sharing);
-			keys.data[row * shape.keys + shape.keys - 1] = last[row];
+			keys[row * shape.keys] = shared_key(row, n, shape.sharing);
+			keys[row * shape.keys + shape.keys - 1] = last[row];
 		}
 	}
 
@@ -216,13 +210,13 @@ struct job_bench
 
 	void fill_chunk(uint64_t chunk)
 	{
-		uint64_t   *to = data.data + chunk * JOB_CHUNK_UNITS;
+		uint64_t   *to = data + chunk * JOB_CHUNK_UNITS;
 		uint64_t	units = 0;
 
 		for (uint64_t row = chunk * chunk_rows; row < chunk * chunk_rows + rows_of_chunk(chunk);
 			 row++)
 		{
-			row_start.data[row] = (uint32_t) units;
+			row_start[row] = (uint32_t) units;
 			for (uint64_t unit = 0; unit < units_of(row); unit++)
 				to[units++] = content(row, unit);
 		}
@@ -259,7 +253,6 @@ struct job_bench
 		for (uint64_t of_chunk : chunk_units)
 			units += of_chunk;
 		std::fill(std::begin(events), std::end(events), 0);
-		options.struct_bytes = sizeof(options);
 		options.key_columns = shape.keys;
 		options.block_bytes = JOB_BLOCK_BYTES;
 		options.inexact_mask = shape.keys > 1 ? 1u << (shape.keys - 1) : 0;
@@ -277,12 +270,11 @@ struct job_bench
 		{
 			gsort_chunk chunk = {};
 
-			chunk.struct_bytes = sizeof(chunk);
 			chunk.rows = (uint32_t) rows_of_chunk(i);
-			chunk.data = data.data + i * JOB_CHUNK_UNITS;
+			chunk.data = data + i * JOB_CHUNK_UNITS;
 			chunk.data_bytes = chunk_units[i] * 8;
-			chunk.row_start = row_start.data + i * chunk_rows;
-			chunk.keys = keys.data + i * chunk_rows * shape.keys;
+			chunk.row_start = row_start + i * chunk_rows;
+			chunk.keys = keys + i * chunk_rows * shape.keys;
 			chunk.stats = stats;
 			check_job(gsort_job_append(job, &chunk));
 		}
@@ -318,7 +310,7 @@ struct job_bench
 		rows_right = 0;
 		for (uint64_t i = 0; i < n_blocks; i++)
 		{
-			uint64_t   *to = blocks.data + i % JOB_BLOCKS_AHEAD * JOB_CHUNK_UNITS;
+			uint64_t   *to = blocks + i % JOB_BLOCKS_AHEAD * JOB_CHUNK_UNITS;
 
 			if (i >= ahead)
 				take_events(GSORT_EVENT_FETCHED, i - ahead + 1);
@@ -338,7 +330,6 @@ struct job_bench
 		double		fed;
 		double		finished;
 
-		stats.struct_bytes = sizeof(stats);
 		open();
 		begin = now_ms();
 		feed();

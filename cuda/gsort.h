@@ -30,8 +30,6 @@
  *   gsort_error_text describes it.
  * - The caller owns every host buffer.  The device may read or write a buffer
  *   until the event of the operation that names it returns the buffer.
- * - A struct that the caller fills begins with struct_bytes = sizeof(the
- *   struct).  Any other size is BAD_ARG.
  *
  * The header is plain C11 and includes no PostgreSQL header and no CUDA header.
  */
@@ -92,7 +90,6 @@ typedef struct gsort_job gsort_job;
 
 typedef struct gsort_device_options
 {
-	uint32_t	struct_bytes;
 	gsort_kind	kind;
 	int			n_ordinals;		/* 0: the first device; 1 */
 	const int  *ordinals;
@@ -109,7 +106,6 @@ typedef struct gsort_device_options
 
 typedef struct gsort_device_info
 {
-	uint32_t	struct_bytes;
 	gsort_kind	kind;
 	int			ordinal;
 	char		name[128];		/* "NVIDIA H200", "host (2 threads)" */
@@ -119,7 +115,6 @@ typedef struct gsort_device_info
 	uint64_t	used_bytes;		/* allocated at present */
 	int			driver_version; /* CUDA's form, 13000 = 13.0; 0 for the host device */
 	int			runtime_version;
-	int			compute_capability; /* 90 = 9.0; 0 for the host device */
 	int			pinned;			/* 1: gsort_pin succeeded; 0: copies go through staging */
 	int			lost;			/* 1: every call returns DEVICE_LOST */
 	uint64_t	fail_at;		/* the n of gsort_set_fail_at */
@@ -152,7 +147,6 @@ typedef enum gsort_job_flags
 
 typedef struct gsort_job_options
 {
-	uint32_t	struct_bytes;
 	/* 1 to GSORT_MAX_KEY_COLUMNS, most significant first.  Each column is a
 	 * uint64 in ascending unsigned order. */
 	uint32_t	key_columns;
@@ -202,7 +196,6 @@ typedef struct gsort_column_stats
  */
 typedef struct gsort_chunk
 {
-	uint32_t	struct_bytes;
 	uint32_t	feeder;			/* below GSORT_FEEDERS_MAX */
 	uint32_t	rows;			/* rows that start in this chunk */
 	const void *data;			/* 8-byte aligned */
@@ -295,7 +288,6 @@ typedef struct gsort_event
 
 typedef struct gsort_job_stats
 {
-	uint32_t	struct_bytes;
 	/* The current run: fed or finished. */
 	uint64_t	rows;			/* after MERGED: the total of all runs */
 	uint64_t	bytes_in;		/* rows, keys and offsets sent to the device */

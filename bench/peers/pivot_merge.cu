@@ -14,7 +14,7 @@
  */
 #include "peers/pivot_merge.h"
 
-#include "sort/merge_launch.cuh"
+#include "sort/multiway_merge.cuh"
 
 #define CHOOSE_THREADS	256
 

@@ -14,7 +14,7 @@
 
 #include "peers/peer_tuning.h"
 #include "sort/launch_plan.cuh"
-#include "sort/partition_point.cuh"
+#include "sort/search.cuh"
 #include "sort/warps.cuh"
 
 #define RANK_THREADS	256

@@ -122,7 +122,7 @@ struct cooperative_tiles
 	}
 };
 
-/* Grid: a block of SORT_THREADS for each tile; shared: merge_sort_memory. */
+/* Grid: a block of SORT_THREADS for each tile; shared: merge_memory. */
 template<typename Row, typename Sorter, typename Key, typename Target>
 static __global__ void
 __launch_bounds__(Row::SORT_THREADS)
@@ -131,8 +131,8 @@ sort_tiles_kernel(pair_arrays<Key> source, Target target, uint32_t n)
 	constexpr bool WIDE = pair_arrays<Key>::WIDE;
 
 	SHARED_MEMORY(raw);
-	merge_sort_memory<Row::SORT_TILE, WIDE> &shared =
-		*(merge_sort_memory<Row::SORT_TILE, WIDE> *) raw;
+	merge_memory<Row::SORT_TILE, WIDE> &shared =
+		*(merge_memory<Row::SORT_TILE, WIDE> *) raw;
 	item_arrays<WIDE> tile = {shared.first, shared.second};
 	uint32_t	first = blockIdx.x * Row::SORT_TILE;
 	uint32_t	count = n - first < Row::SORT_TILE ? n - first : Row::SORT_TILE;
@@ -148,7 +148,7 @@ sort_tiles_kernel(pair_arrays<Key> source, Target target, uint32_t n)
 /*
  * Merges neighbouring runs of width items, a multiple of the tile, pairwise.
  * Grid: a block of SORT_THREADS for each output tile; shared:
- * merge_level_memory.
+ * merge_memory.
  */
 template<typename Row, bool Wide, typename Target>
 static __global__ void
@@ -156,8 +156,8 @@ __launch_bounds__(Row::SORT_THREADS)
 merge_tiles_kernel(item_arrays<Wide> source, Target target, uint32_t n, uint64_t width)
 {
 	SHARED_MEMORY(raw);
-	merge_level_memory<Row::SORT_TILE, Wide> &shared =
-		*(merge_level_memory<Row::SORT_TILE, Wide> *) raw;
+	merge_memory<Row::SORT_TILE, Wide> &shared =
+		*(merge_memory<Row::SORT_TILE, Wide> *) raw;
 	item_arrays<Wide> tile = {shared.first, shared.second};
 	uint32_t	at = blockIdx.x * Row::SORT_TILE;
 	uint32_t	count = n - at < Row::SORT_TILE ? n - at : Row::SORT_TILE;
@@ -204,7 +204,7 @@ sort_tiles(const unsorted_pairs *pairs, const Target &target, cudaStream_t strea
 	const pair_arrays<Key> source = {(Key *) pairs->keys, (uint32_t *) pairs->rows};
 
 	return launch(sort_tiles_kernel<Row, Sorter, Key, Target>, tiles_for(pairs->n, Row::SORT_TILE),
-				  Row::SORT_THREADS, sizeof(merge_sort_memory<Row::SORT_TILE,
+				  Row::SORT_THREADS, sizeof(merge_memory<Row::SORT_TILE,
 				  	pair_arrays<Key>::WIDE>), stream, source, target,
 				  (uint32_t) pairs->n);
 }
@@ -215,7 +215,7 @@ merge_tiles(const item_arrays<Wide> &source, const Target &target, uint64_t n, u
 			cudaStream_t stream)
 {
 	return launch(merge_tiles_kernel<Row, Wide, Target>, tiles_for(n, Row::SORT_TILE),
-				  Row::SORT_THREADS, sizeof(merge_level_memory<Row::SORT_TILE, Wide>), stream,
+				  Row::SORT_THREADS, sizeof(merge_memory<Row::SORT_TILE, Wide>), stream,
 				  source, target, (uint32_t) n, width);
 }
 

@@ -4,14 +4,12 @@
  *	  gsort_device.h instead.
  *
  * device.c   the device: opening, events, failures
- * job.c      a job's beginning and end, and its reservations
- * feed.c     chunks: checks, and places in the arena
- * blocks.c  finishes, directories, fetches
- * runs.c     several runs and their merge
+ * job.c      a job's beginning and end, its reservations, its chunks
+ * runs.c     finishes, directories, fetches, several runs and their merge
  *
- * runs.c calls job.c and blocks.c, job.c calls blocks.c, and all files call
- * device.c.  One thread runs everything, the caller's, so there is no lock.  A
- * job's struct belongs to the implementation, until gsort_job_dispose.
+ * runs.c and job.c call each other, and both call device.c.  One thread runs
+ * everything, the caller's, so there is no lock.  A job's struct belongs to the
+ * implementation, until gsort_job_dispose.
  */
 #ifndef GSORT_API_INTERNAL_H
 #define GSORT_API_INTERNAL_H
@@ -22,10 +20,6 @@
 
 /* Records a violation of gsort.h's contract; returns BAD_ARG. */
 gsort_status gsort_bad_argument(gsort_device *device, const char *what);
-
-/* True if the device is lost.  Each call that may lose it asks once, because a
- * test may inject the loss here. */
-int			gsort_is_lost(gsort_device *device);
 
 /* --- job.c ---------------------------------------------------------------- */
 
@@ -43,11 +37,7 @@ uint64_t	gsort_least_bytes(const gsort_job *job);
 /* The budget minus the reservations of other jobs. */
 uint64_t	gsort_budget_for_job(const gsort_job *job);
 
-/* --- blocks.c ------------------------------------------------------------ */
-
-/* Makes the directory of the merge order: one byte per row of all ended runs.
- * NOMEM. */
-gsort_status gsort_make_order_directory(gsort_job *job);
+/* --- runs.c --------------------------------------------------------------- */
 
 void		gsort_free_directory(gsort_job *job);
 

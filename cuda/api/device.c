@@ -37,7 +37,7 @@ int
 gsort_is_lost(gsort_device *device)
 {
 	if (!device->lost && gsort_fails_now(&device->faults, GSORT_FAIL_CALLS))
-		gsort_fail(device, GSORT_DEVICE_LOST, "a test wants this call to lose the device");
+		gsort_fail(device, GSORT_DEVICE_LOST, "a test wants the device to be lost here");
 	return device->lost;
 }
 
@@ -87,8 +87,6 @@ gsort_open(const gsort_device_options *options, gsort_device **device,
 
 	*device = NULL;
 	reason[0] = '\0';
-	if (options->struct_bytes != sizeof(*options))
-		return GSORT_BAD_ARG;
 	if (ops == NULL)
 	{
 		snprintf(reason, reason_bytes, "built without CUDA");
@@ -132,7 +130,6 @@ void
 gsort_device_get_info(gsort_device *device, gsort_device_info *info)
 {
 	memset(info, 0, sizeof(*info));
-	info->struct_bytes = sizeof(*info);
 	device->ops->get_info(device, info);
 	info->budget_bytes = device->budget_bytes;
 	info->reserved_bytes = device->reserved_bytes;

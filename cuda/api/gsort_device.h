@@ -19,7 +19,6 @@
 #include "gsort.h"
 #include "rows/extents.h"
 #include "rows/key_plan.h"
-#include "rows/row_word.h"
 #include "rows/block_cut.h"
 
 #ifdef __cplusplus
@@ -116,7 +115,8 @@ struct gsort_job
 
 	uint64_t	ended_rows;		/* total of the ended runs */
 	gsort_column_stats ended_stats[GSORT_MAX_KEY_COLUMNS];
-	gsort_retain	retain;		/* ENDING: the request to the implementation */
+	/* ENDING: the request to the implementation, then its result */
+	gsort_retain	retain;
 
 	/* malloc'd.  For SORTED, the implementation sets it before it returns the
 	 * RUN_FINISHED event. */
@@ -140,9 +140,7 @@ struct gsort_device_ops
 						  char *reason, size_t reason_bytes);
 	gsort_status (*pin) (gsort_device *device, void *base, size_t bytes);
 	int			(*fd) (gsort_device *device);
-	/* Before it returns a RUN_FINISHED, RUN_BEGUN, MERGED or FETCHED event of a
-	 * job that is not closing, the implementation calls gsort_finish_done,
-	 * gsort_run_begun, gsort_merge_done or gsort_fetch_done. */
+	/* The events come from gsort_operation_ended. */
 	int			(*poll) (gsort_device *device, gsort_event *out, int max);
 	void		(*get_info) (gsort_device *device, gsort_device_info *info);
 	uint64_t	(*default_budget) (gsort_device *device);
@@ -152,12 +150,9 @@ struct gsort_device_ops
 	 * of job_next_run included.  For (0, 0), the memory that a job with a
 	 * reservation retains. */
 	uint64_t	(*job_bytes) (const gsort_job *job, uint64_t rows, uint64_t units);
-	/* Device memory for the retained keys of a run with that many rows. */
-	uint64_t	(*retained_bytes) (const gsort_job *job, uint64_t rows, gsort_retain retain);
-	/* Device memory of job_merge beside the retained keys, and of the completed
-	 * merge order. */
-	uint64_t	(*merge_bytes) (const gsort_job *job, uint64_t rows, uint32_t runs);
-	uint64_t	(*order_bytes) (const gsort_job *job, uint64_t rows);
+	/* Device memory of job_merge beside the retained keys and the merge order;
+	 * NULL: none. */
+	uint64_t	(*merge_scratch_bytes) (uint64_t rows, uint32_t runs);
 	/* Allocates the implementation's job and sets its common part to *blank. */
 	gsort_status (*job_open) (gsort_device *device, const gsort_job *blank, gsort_job **job);
 	/* Makes extents for that many rows and arena units in total.  NOMEM changes
@@ -167,17 +162,15 @@ struct gsort_device_ops
 	 * first_unit. */
 	gsort_status (*job_append) (gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
 	gsort_status (*job_finish_run) (gsort_job *job);	/* by finish_how */
-	/* Copies a block of the run. */
-	gsort_status (*job_fetch) (gsort_job *job, uint64_t block, void *dst, uint64_t tag);
+	/* Copies a block of the run.  After MERGED, copies a stretch of the merge
+	 * order, and pads it with zeros. */
+	gsort_status (*job_fetch) (gsort_job *job, const gsort_block *block, void *dst, uint64_t tag);
 	/* Frees the run's rows, gathers its sorted keys by job->retain, and frees
 	 * everything else. */
 	gsort_status (*job_next_run) (gsort_job *job);
 	/* Frees the extents of the unfed run.  Makes the merge order by the plan's
 	 * only word, or by run if the plan has no word. */
 	gsort_status (*job_merge) (gsort_job *job, const key_plan *plan);
-	/* Copies a stretch of the merge order and pads it with zeros. */
-	gsort_status (*job_fetch_order) (gsort_job *job, uint64_t first_row, uint32_t bytes,
-									 void *dst, uint64_t tag);
 	void		(*job_close) (gsort_job *job);
 };
 
@@ -198,36 +191,32 @@ gsort_status gsort_fail(gsort_device *device, gsort_status status, const char *f
 #endif
 ;
 
+/* True if the device is lost.  Each call or event that may lose it asks once,
+ * because a test may inject the loss here. */
+int			gsort_is_lost(gsort_device *device);
+
 /* Records a fault of a chunk, a gsort_bad_data; returns BAD_DATA. */
 gsort_status gsort_fail_bad_data(gsort_device *device, uint32_t what);
 
-/* Updates the state when a finish has ended with status. */
-void		gsort_finish_done(gsort_job *job, gsort_status status);
-
-/* Updates the state when a run has ended; status is OK or DEVICE_LOST.
- * retained: the keys of this run and all earlier ones are retained.  It may be
- * 0 even if retention was requested, because retention can fail. */
-void		gsort_run_begun(gsort_job *job, gsort_status status, int retained);
-
-/* Updates the state when a merge has ended with status.  OK: the retained keys
- * have been freed.  NOMEM: they are unchanged. */
-void		gsort_merge_done(gsort_job *job, gsort_status status);
-
-void		gsort_fetch_done(gsort_job *job);
+/*
+ * Makes the event of an operation that has ended with status, and updates the
+ * job's state unless it is closing.
+ *
+ * RUN_BEGUN, which ends with OK or DEVICE_LOST: job->retain is NOTHING if
+ * retention failed.  MERGED: OK, the retained keys have been freed; NOMEM, they
+ * are unchanged.
+ */
+gsort_event gsort_operation_ended(gsort_job *job, gsort_event_kind kind, gsort_status status,
+								  uint64_t tag);
 
 /* Frees the front end's part of the job and returns its reservation.  The
  * implementation frees its own struct afterwards, when it returns CLOSED. */
 void		gsort_job_dispose(gsort_job *job);
 
-/*
- * Makes the directory of a sorted run from its n block begins: rows
- * begin_rows[i] (the first is 0) at offsets begin_units[i] of the sorted
- * stream.  The stream ends at total_rows and total_units.  Splits long rows.
- * The result is malloc'd into job->blocks.  NOMEM.
- */
-gsort_status gsort_make_directory(gsort_job *job, const uint32_t *begin_rows,
-								  const uint64_t *begin_units, uint64_t n,
-								  uint64_t total_rows, uint64_t total_units);
+/* Makes the directory of a sorted run from its n block begins, the first of
+ * which is row 0.  begins: [n + 1]; the last is set to the run's end.  Splits
+ * long rows.  The result is malloc'd into job->blocks.  NOMEM. */
+gsort_status gsort_make_directory(gsort_job *job, block_begin *begins, uint64_t n);
 
 #ifdef __cplusplus
 }

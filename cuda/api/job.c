@@ -1,10 +1,14 @@
 /*
  * job.c
- *	  A job's beginning and end, and the memory reserved for it.
+ *	  A job's beginning and end, the memory reserved for it, and its chunks.
  *
  * In:  a job's options; requests for reservations; the memory left by the end
- *	    of a run or of a merge.
- * Out: each job's share of the budget, which no other file counts.
+ *	    of a run or of a merge; chunks of a job's feeders, in the order that
+ *	    makes the sort stable.
+ * Out: each job's share of the budget, which no other file counts; validated
+ *	    chunks with their places in the arena, except for the offset and key of
+ *	    each row.  A check of these here would cost a pass over all rows, so the
+ *	    device does it.
  *
  * A reservation covers device memory at the job's peak, its sort included.
  * Therefore an append within a reservation never fails for memory.  The
@@ -22,8 +26,7 @@ job_options_valid(const gsort_job_options *options)
 {
 	uint32_t	columns = options->key_columns;
 
-	return options->struct_bytes == sizeof(*options) &&
-		columns >= 1 && columns <= GSORT_MAX_KEY_COLUMNS &&
+	return columns >= 1 && columns <= GSORT_MAX_KEY_COLUMNS &&
 		options->null_mask >> columns == 0 && options->null_first_mask >> columns == 0 &&
 		options->inexact_mask >> columns == 0 &&
 		options->block_bytes >= 4096 && options->block_bytes % 8 == 0 &&
@@ -45,7 +48,6 @@ gsort_job_open(gsort_device *device, const gsort_job_options *options, gsort_job
 	memset(&blank, 0, sizeof(blank));
 	blank.device = device;
 	blank.options = *options;
-	blank.stats.struct_bytes = sizeof(blank.stats);
 	blank.stats.keys_retained = options->inexact_mask == 0;
 	for (int c = 0; c < GSORT_MAX_KEY_COLUMNS; c++)
 	{
@@ -157,6 +159,151 @@ gsort_job_reserve(gsort_job *job, uint64_t rows, uint64_t row_bytes)
 	job->reserved_rows = all.rows;
 	job->reserved_units = all.units;
 	return GSORT_OK;
+}
+
+/* --- checks --------------------------------------------------------------- */
+
+static gsort_status
+bad_chunk(gsort_job *job, const char *what)
+{
+	return gsort_fail(job->device, GSORT_BAD_DATA, "bad chunk: %s", what);
+}
+
+static int
+stats_are_possible(const gsort_job *job, const gsort_chunk *chunk)
+{
+	for (uint32_t c = 0; c < job->options.key_columns; c++)
+	{
+		/* nulls is NULL if no column is nullable */
+		uint64_t	most_nulls = job->options.null_mask >> c & 1 ? chunk->rows : 0;
+
+		if (!key_stats_are_possible(&chunk->stats[c], most_nulls))
+			return 0;
+	}
+	return 1;
+}
+
+/* Checks the parts of a chunk that make its pointers and statistics safe to
+ * use. */
+static gsort_status
+check_chunk_shape(gsort_job *job, const gsort_chunk *chunk)
+{
+	const gsort_feeder *feeder;
+
+	if (chunk->feeder >= GSORT_FEEDERS_MAX)
+		return bad_chunk(job, "feeder number");
+	if (chunk->data_bytes % 8 != 0 || chunk->more_bytes % 8 != 0 || chunk->data_bytes == 0 ||
+		chunk->data_bytes > job->options.block_bytes)
+		return bad_chunk(job, "its size");
+	if (chunk->rows > chunk->data_bytes / 8)
+		return bad_chunk(job, "more rows than it has room for");
+	if (chunk->more_bytes > GSORT_ROW_BYTES_MAX - chunk->data_bytes)
+		return bad_chunk(job, "a row too long");
+	feeder = &job->feeders[chunk->feeder];
+	if (feeder->missing_units > 0)
+	{
+		if (chunk->rows != 0 || chunk->more_bytes != 0 ||
+			chunk->data_bytes / 8 > feeder->missing_units)
+			return bad_chunk(job, "it should continue a row");
+	}
+	else if (chunk->rows == 0)
+		return bad_chunk(job, "no rows");
+	else if (chunk->more_bytes > 0 && chunk->rows != 1)
+		return bad_chunk(job, "rows before a row that continues");
+	else if (!stats_are_possible(job, chunk))
+		return bad_chunk(job, "its statistics");
+	return GSORT_OK;
+}
+
+gsort_status
+gsort_fail_bad_data(gsort_device *device, uint32_t what)
+{
+	return gsort_fail(device, GSORT_BAD_DATA, what == GSORT_BAD_KEYS ?
+					  "bad chunk: keys beyond its statistics" :
+					  "bad chunk: row offsets not rising, or out of range");
+}
+
+/* --- appends -------------------------------------------------------------- */
+
+static void
+count_bytes(gsort_job *job, const gsort_chunk *chunk)
+{
+	job->stats.bytes_in += chunk->data_bytes + chunk->rows *
+		(sizeof(uint32_t) + job->options.key_columns * sizeof(uint64_t) +
+		 (job->options.null_mask != 0 ? sizeof(uint32_t) : 0));
+}
+
+/* Appends a chunk that continues its feeder's incomplete row, behind the row's
+ * earlier bytes. */
+static gsort_status
+append_rest_of_row(gsort_job *job, const gsort_chunk *chunk)
+{
+	gsort_feeder *feeder = &job->feeders[chunk->feeder];
+	uint64_t	units = chunk->data_bytes / 8;
+	gsort_status status = job->device->ops->job_append(job, chunk, feeder->next_unit);
+
+	if (status != GSORT_OK)
+		return status;
+	count_bytes(job, chunk);
+	feeder->next_unit += units;
+	feeder->missing_units -= units;
+	if (feeder->missing_units == 0)
+		job->incomplete_rows--;
+	return GSORT_OK;
+}
+
+/* Appends a chunk of whole rows at the next place of the arena.  The last row
+ * may be incomplete. */
+static gsort_status
+append_rows(gsort_job *job, const gsort_chunk *chunk)
+{
+	gsort_feeder *feeder = &job->feeders[chunk->feeder];
+	uint64_t	units = chunk->data_bytes / 8;
+	uint64_t	more_units = chunk->more_bytes / 8;
+	uint64_t	first_unit = arena_place(job->arena_units, units + more_units,
+										 job->options.block_bytes);
+	gsort_status status;
+
+	if (job->rows + chunk->rows > GSORT_RUN_ROWS_MAX ||
+		first_unit + units + more_units > GSORT_RUN_BYTES_MAX / 8)
+		return gsort_fail(job->device, GSORT_UNSUPPORTED, "more rows than one run holds");
+	if (job->rows + chunk->rows > job->reserved_rows ||
+		job->fed_units + units + more_units > job->reserved_units)
+		return gsort_bad_argument(job->device, "an append beyond the reservation");
+	status = job->device->ops->job_append(job, chunk, first_unit);
+	if (status != GSORT_OK)
+		return status;
+	count_bytes(job, chunk);
+	for (uint32_t c = 0; c < job->options.key_columns; c++)
+		key_stats_fold(&job->column_stats[c], &chunk->stats[c]);
+	job->rows += chunk->rows;
+	job->stats.rows = job->rows;
+	job->fed_units += units + more_units;
+	job->arena_units = first_unit + units + more_units;
+	if (more_units > 0)
+	{
+		feeder->next_unit = first_unit + units;
+		feeder->missing_units = more_units;
+		job->incomplete_rows++;
+	}
+	return GSORT_OK;
+}
+
+gsort_status
+gsort_job_append(gsort_job *job, const gsort_chunk *chunk)
+{
+	gsort_status status;
+
+	if (gsort_is_lost(job->device))
+		return GSORT_DEVICE_LOST;
+	if (job->closing || job->state != GSORT_RUN_FEEDING)
+		return gsort_bad_argument(job->device, "append");
+	status = check_chunk_shape(job, chunk);
+	if (status != GSORT_OK)
+		return status;
+	if (chunk->rows == 0)
+		return append_rest_of_row(job, chunk);
+	return append_rows(job, chunk);
 }
 
 /* --- statistics and the end ----------------------------------------------- */

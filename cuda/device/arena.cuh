@@ -15,7 +15,6 @@
 
 #include "rows/extents.h"
 #include "rows/key_stats.h"
-#include "rows/row_word.h"
 
 /* Addresses of extents: of rows, or of the row words of GSORT_KEY_EXTENT_ROWS
  * rows each. */

@@ -3,18 +3,14 @@
  *	  The structs of the CUDA device, and the functions that its files share.
  *	  The only bodies are launch arithmetic and injected failures.
  *
- * gsort_cuda.cu      the table of operations, the figures
- * cuda_open.cu       opening and shutting
+ * cuda_open.cu       opening and shutting, the table of operations
  * cuda_self_job.cu   self-test jobs at opening
  * cuda_errors.cu     classification of CUDA errors
- * cuda_memory.cu     device memory
- * cuda_staging.cu    pinned memory of the host: gsort_pin's ranges, our staging
- * cuda_poll.cu       completed work, as events
+ * cuda_memory.cu     device memory; pinned memory of the host: gsort_pin's
+ *                    range, our staging
  * cuda_job.cu        jobs: open, extents, close
- * cuda_operation.cu  the common part of appends and fetches
- * cuda_append.cu     chunks to the device
- * cuda_fetch.cu      output blocks to the host
- * cuda_work.cu       the common part of finishes, ends of runs and merges
+ * cuda_transfers.cu  chunks to the device, output blocks to the host
+ * cuda_work.cu       the common part of all work, and its events
  * cuda_finish.cu     the finish
  * cuda_order.cu      the order of its rows (interface: cuda_finish.cuh)
  * cuda_runs.cu       several runs: their retained keys, their merge
@@ -29,12 +25,8 @@
  * host observes each end before the next begins.  All memory is allocated and
  * freed on the memory stream, where nothing else waits.  A job's event
  * 'memory_ready' orders its allocations before the streams that use them.
- * Memory is freed once the host has observed the end of the last work on it.
- *
- * If a call is refused in the middle of an operation, the earlier part still
- * runs.  Its memory is not freed, reused or returned before that part has
- * ended.  A finish, an end of a run or a merge marks its end as usual and then
- * fails; an append or a fetch waits for its lane.
+ * Memory is freed, reused or returned once the host has observed the end of the
+ * last work on it, the earlier part of a refused operation included.
  */
 #ifndef GSORT_CUDA_DEVICE_CUH
 #define GSORT_CUDA_DEVICE_CUH
@@ -44,18 +36,18 @@
 #include "api/gsort_device.h"
 #include "device/block_map.h"
 #include "device/arena.cuh"
+#include "sort/order_merge.h"
 #include "sort/pairs_engine.h"
 
 #define APPEND_LANES		4
 #define FETCH_LANES			4
+#define LANES				(APPEND_LANES + FETCH_LANES)
 #define SORT_STREAMS		2
-#define SLICE_ROWS			GSORT_KEY_EXTENT_ROWS	/* rows of a chunk staged together */
 #define LAUNCH_THREADS		256
 #define BEGINS_SLOT_BYTES	((size_t) 256 << 10)	/* bytes of a directory read back at once */
 #define STAGINGS			2		/* one made at opening, one more if pinning fails */
 
-/* A chunk of at most block_bytes has at most one row per 8 bytes. */
-#define SLICE_KEYS_BYTES	(SLICE_ROWS * sizeof(uint64_t) * GSORT_MAX_KEY_COLUMNS)
+#define CHUNK_ROWS_MAX		(GSORT_BLOCK_BYTES_MAX / 8)	/* a row has at least 8 bytes */
 
 typedef struct cuda_job cuda_job;
 
@@ -81,14 +73,6 @@ typedef struct pinned_staging
 	block_map	blocks;
 } pinned_staging;
 
-/* A range registered by gsort_pin. */
-typedef struct pinned_region
-{
-	struct pinned_region *next;
-	char	   *base;
-	size_t		bytes;
-} pinned_region;
-
 typedef struct cuda_operation
 {
 	struct cuda_operation *next;
@@ -98,7 +82,6 @@ typedef struct cuda_operation
 	cudaEvent_t done;			/* kept when the struct is reused */
 	pinned_slot slot;			/* staging, if the caller's memory is not pinned */
 	void	   *unpinned_dst;	/* destination of a fetch's slot at the end, or NULL */
-	size_t		unpinned_bytes;
 } cuda_operation;
 
 typedef struct cuda_lane
@@ -108,7 +91,7 @@ typedef struct cuda_lane
 	cudaStream_t notices;		/* runs cuda_wake after each operation */
 	cuda_operation *oldest;
 	cuda_operation *newest;
-	cuda_array	keys;			/* append lanes: holds a slice of a chunk */
+	cuda_array	keys;			/* append lanes: hold a chunk's arrays */
 	cuda_array	row_start;
 	cuda_array	nulls;
 	cuda_array	block;			/* fetch lanes: holds the gathered output block */
@@ -117,13 +100,7 @@ typedef struct cuda_lane
 typedef struct cuda_device
 {
 	gsort_device common;		/* must be first */
-	int			ordinal;
-	int			devices;		/* devices of this kind at opening */
-	char		name[128];
-	uint64_t	memory_bytes;
-	int			compute_capability;
-	int			driver_version;
-	int			runtime_version;
+	gsort_device_info facts;	/* those that do not change */
 	int			event_fd;
 	int			drained;		/* the lost device has stopped all work */
 
@@ -135,9 +112,8 @@ typedef struct cuda_device
 	cudaStream_t fetch_notices;
 	cudaStream_t sort_streams[SORT_STREAMS];
 	uint32_t	next_sort_stream;
-	cuda_lane	append_lanes[APPEND_LANES];
+	cuda_lane	lanes[LANES];	/* those of appends, then those of fetches */
 	uint32_t	next_append_lane;
-	cuda_lane	fetch_lanes[FETCH_LANES];
 	uint32_t	next_fetch_lane;
 
 	int			trim_wanted;	/* the last job has closed: memory can be returned to the system */
@@ -146,9 +122,9 @@ typedef struct cuda_device
 	cudaEvent_t idle;
 
 	cuda_operation *free_operations;
-	uint64_t	n_operations;	/* total, free or not */
 	pinned_staging staging[STAGINGS];
-	pinned_region *regions;
+	char	   *pinned_base;	/* the range of gsort_pin; NULL: none */
+	size_t		pinned_bytes;
 	cuda_job   *jobs;
 } cuda_device;
 
@@ -171,21 +147,12 @@ typedef enum sort_array
 	 * the first word */
 	SORT_SEGMENTS,
 	SORT_TIES,					/* [rows / 32] uint32, if output blocks carry tie bits */
-	SORT_BEGINS,				/* [begins] output_block_begin */
+	SORT_BEGINS,				/* [begins] block_begin */
 	/* Scratch, in turn, of the pairs sort, of the sort of tied rows, and of
 	 * placing the rows. */
 	SORT_SCRATCH,
 	SORT_ARRAYS
 } sort_array;
-
-/* The sorted keys of an ended run: [columns][rows] uint64, then optionally
- * [rows] uint8. */
-typedef struct retained_run
-{
-	cuda_array	keys;
-	uint32_t	rows;
-	int			has_nulls;
-} retained_run;
 
 typedef enum extent_kind
 {
@@ -227,20 +194,20 @@ struct cuda_job
 	cudaEvent_t work_began;
 	cudaEvent_t work_ended;
 
-	pinned_slot finish_slot;	/* run_header, then output_block_begins */
+	pinned_slot finish_slot;	/* run_header, then block begins */
 	/* The host reads the number of rows tied by their first word, then enqueues
 	 * the rest. */
 	int			tied_awaited;
-	uint64_t	begins_asked;	/* output_block_begins copied to the slot, or being copied */
-	uint64_t	begins_taken;	/* output_block_begins taken from it */
-	uint32_t   *begin_rows;		/* malloc'd, input of gsort_make_directory */
-	uint64_t   *begin_units;
+	uint64_t	begins_asked;	/* block begins copied to the slot, or being copied */
+	uint64_t	begins_taken;	/* block begins taken from it */
+	block_begin *begins;		/* malloc'd, input of gsort_make_directory */
 	cuda_array	sort[SORT_ARRAYS];
 	int			sorted_as_fed;	/* all keys of the run are equal, and SORT_ORDER is undefined */
 
-	retained_run	retained[GSORT_MERGE_RUNS_MAX];
+	/* the sorted keys of ended runs, and how the merge finds them there */
+	cuda_array	retained_keys[GSORT_MERGE_RUNS_MAX];
+	merge_run	retained[GSORT_MERGE_RUNS_MAX];
 	uint32_t	n_retained;
-	int			keys_retained;	/* for all runs */
 	/* merge: the run of each row, padded with zeros to a multiple of 8 */
 	cuda_array	order;
 	cuda_array	merge_scratch;
@@ -272,29 +239,28 @@ void		cuda_watch_launches(cuda_device *device);
 cudaError_t cuda_checked(cuda_device *device, cudaError_t error);
 cudaError_t cuda_checked_query(cuda_device *device, cudaError_t error);
 
-/* Wraps CUDA calls that a device may refuse, because they enqueue or
+/* Wraps launch(), which has injected failures of its own. */
+#define GSORT_TRY_LAUNCH(device, expression) GSORT_TRY_CUDA(device, expression, #expression)
+
+/* Launches a kernel with at least n threads, in blocks of LAUNCH_THREADS. */
+#define GSORT_LAUNCH(device, n, stream, kernel, ...) \
+	GSORT_TRY_CUDA(device, launch(kernel, tiles_for(n, LAUNCH_THREADS), LAUNCH_THREADS, 0, stream, \
+								  __VA_ARGS__), #kernel)
+
+/* Wraps other CUDA calls that a device may refuse, because they enqueue or
  * allocate. */
 #define GSORT_TRY(device, expression) \
-	do \
-	{ \
-		cudaError_t try_error; \
-		cuda_watch_launches(device); \
-		try_error = cuda_checked((device), (expression)); \
-		cuda_watch_launches(NULL); \
-		if (try_error != cudaSuccess) \
-			return cuda_fail((device), try_error, #expression, __FILE__, __LINE__); \
-	} while (0)
+	GSORT_TRY_CUDA(device, cuda_checked((device), (expression)), #expression)
 
-/* Wraps launch(), which has injected failures of its own. */
-#define GSORT_TRY_LAUNCH(device, expression) \
+#define GSORT_TRY_CUDA(device, checked, text) \
 	do \
 	{ \
 		cudaError_t try_error; \
 		cuda_watch_launches(device); \
-		try_error = (expression); \
+		try_error = (checked); \
 		cuda_watch_launches(NULL); \
 		if (try_error != cudaSuccess) \
-			return cuda_fail((device), try_error, #expression, __FILE__, __LINE__); \
+			return cuda_fail((device), try_error, text, __FILE__, __LINE__); \
 	} while (0)
 
 #define GSORT_TRY_STATUS(expression) \
@@ -304,17 +270,6 @@ cudaError_t cuda_checked_query(cuda_device *device, cudaError_t error);
 		if (try_status != GSORT_OK) \
 			return try_status; \
 	} while (0)
-
-/* --- events (cuda_poll.cu) ------------------------------------------------ */
-
-/* Makes gsort_fd readable.  A cudaHostFn_t, also called directly. */
-void		CUDART_CB cuda_wake(void *device);
-
-/* True if the device has passed the event.  False also if the query loses the
- * device. */
-int			cuda_event_passed(cuda_device *device, cudaEvent_t event);
-
-int			cuda_poll(gsort_device *device, gsort_event *out, int max);
 
 /* --- memory (cuda_memory.cu) -------------------------------------------- */
 
@@ -330,14 +285,13 @@ gsort_status cuda_allocate(cuda_device *device, cuda_job *job, cuda_array *array
  * empty one is allowed. */
 void		cuda_release(cuda_device *device, cuda_job *job, cuda_array *array);
 
-/* Reports that the last job has closed, which gives cuda_memory_trim work. */
 void		cuda_memory_idle(cuda_device *device);
 
 /* Returns a part of the pool's memory to the system while no job is open.
  * Never waits.  While much remains, it wakes the caller for another call. */
 void		cuda_memory_trim(cuda_device *device);
 
-/* --- staging (cuda_staging.cu) -------------------------------------------- */
+/* --- pinned memory (cuda_memory.cu) --------------------------------------- */
 
 gsort_status cuda_staging_open(cuda_device *device);
 void		cuda_staging_close(cuda_device *device);
@@ -350,14 +304,10 @@ gsort_status cuda_slot_take(cuda_device *device, pinned_slot *slot, size_t bytes
  * one is allowed. */
 void		cuda_slot_give(cuda_device *device, pinned_slot *slot);
 
-gsort_status cuda_region_pin(gsort_device *device, void *base, size_t bytes);
-int			cuda_region_holds(const cuda_device *device, const void *memory, size_t bytes);
+gsort_status cuda_pin(gsort_device *device, void *base, size_t bytes);
+int			cuda_is_pinned(const cuda_device *device, const void *memory, size_t bytes);
 
 /* --- opening (cuda_open.cu) ----------------------------------------------- */
-
-gsort_status cuda_open(const gsort_device_options *options, gsort_device **device, char *reason,
-					   size_t reason_bytes);
-void		cuda_shut(gsort_device *device);
 
 /* Makes the device current for this thread.  CUDA keeps the current device per
  * thread, and the service has several.  A thread calls this before it launches
@@ -380,52 +330,30 @@ key_table	cuda_job_key_table(const cuda_job *job);
 /* The order of the sorted run; NULL: the order as fed. */
 const uint32_t *cuda_job_order(const cuda_job *job);
 
-/* Frees the key extents of a sorted run, after its keys were gathered or
- * discarded. */
-void		cuda_job_free_keys(cuda_job *job);
+/* Frees all extents of a kind: of keys after these were gathered or discarded,
+ * of rows and their words after the last fetch. */
+void		cuda_job_free_extents(cuda_job *job, extent_kind kind);
 
-/* Frees the extents of rows and their words, after the last fetch. */
-void		cuda_job_free_rows(cuda_job *job);
-
-/* --- operations (cuda_operation.cu) --------------------------------------- */
+/* --- appends, fetches (cuda_transfers.cu) --------------------------------- */
 
 /* Reserves n more operations in advance, so that these need no host memory
  * later. */
 gsort_status cuda_operations_reserve(cuda_device *device, uint64_t n);
 void		cuda_operations_free(cuda_device *device);
 
-/* slot_bytes: the staging that it needs, or 0.  NOMEM changes nothing. */
-gsort_status cuda_operation_begin(cuda_job *job, gsort_event_kind kind, uint64_t tag,
-								  size_t slot_bytes, cuda_operation **operation);
-
-/* Ends an operation: records its event and enqueues the wake-up of the
- * caller. */
-gsort_status cuda_operation_finish(cuda_device *device, cuda_lane *lane, cuda_operation *operation);
-
-/* Waits for all enqueued work of a lane, the part of a refused operation
- * included. */
-gsort_status cuda_lane_quiet(cuda_device *device, cuda_lane *lane);
-
 /* Drops an unfinished operation, after all of its work has ended. */
 void		cuda_operation_drop(cuda_device *device, cuda_operation *operation);
 
-gsort_status cuda_copy(cuda_device *device, cuda_lane *lane, void *to, const void *from,
-					   size_t bytes, cudaMemcpyKind kind);
-
-/* Copies host memory to a stretch of the job's rows, extent by extent. */
-gsort_status cuda_copy_rows(cuda_job *job, cuda_lane *lane, uint64_t first_unit, uint64_t units,
-							const char *host);
-
-/* --- appends, fetches (cuda_append.cu, cuda_fetch.cu) --------------------- */
-
 gsort_status cuda_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
-gsort_status cuda_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t tag);
-gsort_status cuda_job_fetch_order(gsort_job *job, uint64_t first_row, uint32_t bytes, void *dst,
-								  uint64_t tag);
+gsort_status cuda_job_fetch(gsort_job *job, const gsort_block *block, void *dst, uint64_t tag);
 
 /* --- work (cuda_work.cu) -------------------------------------------------- */
 
-/* Takes a stream for the job's next finish, end of a run or merge. */
+/* Makes gsort_fd readable.  A cudaHostFn_t, also called directly. */
+void		CUDART_CB cuda_wake(void *device);
+
+int			cuda_poll(gsort_device *device, gsort_event *out, int max);
+
 void		cuda_take_sort_stream(cuda_job *job);
 
 /* Marks the end of a finish, an end of a run or a merge on the device, behind
@@ -441,10 +369,6 @@ gsort_status cuda_work_enqueued(cuda_job *job, gsort_status status);
  * it is on the device. */
 void		cuda_work_begun(cuda_job *job, gsort_event_kind kind, gsort_status status);
 
-/* Checks whether the device has finished the work, and if so takes its
- * outcome. */
-void		cuda_work_advance(cuda_job *job);
-
 /* Device time of the work; 0 if unknown. */
 double		cuda_work_ms(cuda_job *job);
 
@@ -454,11 +378,9 @@ double		cuda_work_ms(cuda_job *job);
 uint64_t	cuda_sort_bytes(const gsort_job *job, uint64_t rows, uint64_t units);
 gsort_status cuda_job_finish_run(gsort_job *job);
 
-/* Frees the memory of a finish, after the host has observed its end. */
-void		cuda_finish_free(cuda_job *job);
-
-/* The same, but keeps the input of the gather in cuda_job_next_run. */
-void		cuda_finish_free_all_but_order(cuda_job *job);
+/* Frees the memory of a finish, after the host has observed its end.  kept: bit
+ * i: array i stays. */
+void		cuda_finish_free(cuda_job *job, uint32_t kept);
 
 /* Handles the end of the finish or of its last part, with status: takes its
  * results and sets work_status, or enqueues the next part. */
@@ -466,30 +388,17 @@ void		cuda_finish_ended(cuda_job *job, gsort_status status);
 
 /* --- several runs (cuda_runs.cu) ------------------------------------------ */
 
-uint64_t	cuda_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain retain);
-uint64_t	cuda_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs);
-uint64_t	cuda_order_bytes(const gsort_job *job, uint64_t rows);
 gsort_status cuda_job_next_run(gsort_job *job);
 gsort_status cuda_job_merge(gsort_job *job, const key_plan *plan);
 
-/* Handles the end of a gather of keys or of a merge. */
 void		cuda_run_ended(cuda_job *job, gsort_status status);
 void		cuda_merge_ended(cuda_job *job, gsort_status status);
 
-/* Frees the retained keys, the merge order and the merge's scratch. */
 void		cuda_runs_free(cuda_job *job);
 
 /* --- opening (cuda_self_job.cu) ------------------------------------------- */
 
-/* Runs small jobs through gsort.h and checks their results. */
 gsort_status cuda_run_self_jobs(gsort_device *device);
-
-/* Blocks of LAUNCH_THREADS for that many threads. */
-static inline unsigned int
-blocks_for(uint64_t threads)
-{
-	return (unsigned int) ((threads + LAUNCH_THREADS - 1) / LAUNCH_THREADS);
-}
 
 static inline size_t
 aligned_bytes(size_t bytes)

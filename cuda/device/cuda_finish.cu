@@ -19,14 +19,14 @@
 #include "device/cuda_finish.cuh"
 
 #include "device/place_rows.cuh"
-#include "rows/tie_bits.h"
+#include "rows/ties.h"
 #include "sort/launch.cuh"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define PACK_BLOCKS			2048	/* each thread packs as many words as necessary */
-#define SLOT_BEGINS			((BEGINS_SLOT_BYTES - sizeof(run_header)) / sizeof(output_block_begin))
+#define SLOT_BEGINS			((BEGINS_SLOT_BYTES - sizeof(run_header)) / sizeof(block_begin))
 
 /* --- memory --------------------------------------------------------------- */
 
@@ -54,7 +54,8 @@ size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SO
 {
 	uint64_t	begins = block_cut_begins_at_most(rows, units, job->options.block_bytes);
 	int			with_ties = tie_bits_wanted(&job->options);
-	int			with_segments = cuda_order_may_have_segments(job);
+	/* one column without NULLs has one word, whose ties no other word sorts */
+	int			with_segments = job->options.key_columns > 1 || job->options.null_mask != 0;
 
 	bytes[SORT_WORDS] = rows * sizeof(uint64_t);
 	bytes[SORT_SORTED_WORDS] = with_ties || with_segments ? rows * sizeof(uint64_t) : 0;
@@ -63,7 +64,7 @@ size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SO
 	bytes[SORT_TIES] = with_ties ? tie_bits_bytes(rows) : 0;
 	bytes[SORT_TIED_ROWS] = with_segments ? rows * sizeof(uint32_t) : 0;
 	bytes[SORT_SEGMENTS] = with_segments ? rows * sizeof(uint32_t) : 0;
-	bytes[SORT_BEGINS] = begins * sizeof(output_block_begin);
+	bytes[SORT_BEGINS] = begins * sizeof(block_begin);
 	bytes[SORT_SCRATCH] = scratch_bytes_for(job->options.engine, rows);
 }
 
@@ -94,53 +95,19 @@ allocate_arrays(cuda_job *job)
 	return GSORT_OK;
 }
 
-static void
-give_back_slot(cuda_job *job)
-{
-	cuda_slot_give((cuda_device *) job->common.device, &job->finish_slot);
-	free(job->begin_rows);
-	free(job->begin_units);
-	job->begin_rows = NULL;
-	job->begin_units = NULL;
-}
-
-static void
-free_array(cuda_job *job, sort_array array)
-{
-	cuda_release((cuda_device *) job->common.device, job, &job->sort[array]);
-}
-
 void
-cuda_finish_free(cuda_job *job)
+cuda_finish_free(cuda_job *job, uint32_t kept)
 {
-	give_back_slot(job);
-	for (int i = 0; i < SORT_ARRAYS; i++)
-		free_array(job, (sort_array) i);
-}
+	cuda_device *device = (cuda_device *) job->common.device;
 
-void
-cuda_finish_free_all_but_order(cuda_job *job)
-{
+	cuda_slot_give(device, &job->finish_slot);
+	free(job->begins);
+	job->begins = NULL;
 	for (int i = 0; i < SORT_ARRAYS; i++)
-		if (i != SORT_ORDER)
-			free_array(job, (sort_array) i);
-}
-
-/* Frees all arrays but the input of fetches and of the next gather of keys. */
-static void
-free_all_but_results(cuda_job *job)
-{
-	give_back_slot(job);
-	free_array(job, SORT_WORDS);
-	free_array(job, SORT_SORTED_WORDS);
-	free_array(job, SORT_TIED_ROWS);
-	free_array(job, SORT_SEGMENTS);
-	free_array(job, SORT_BEGINS);
-	free_array(job, SORT_SCRATCH);
-	if (job->sorted_as_fed)
-		free_array(job, SORT_ORDER);
-	if (job->common.finish_how != GSORT_SORTED_RUN)
-		cuda_job_free_keys(job);
+	{
+		if (!(kept >> i & 1))
+			cuda_release(device, job, &job->sort[i]);
+	}
 }
 
 /* --- the launches --------------------------------------------------------- */
@@ -148,7 +115,7 @@ free_all_but_results(cuda_job *job)
 static uint64_t
 begins_room(const cuda_job *job)
 {
-	return job->sort[SORT_BEGINS].bytes / sizeof(output_block_begin);
+	return job->sort[SORT_BEGINS].bytes / sizeof(block_begin);
 }
 
 static gsort_status
@@ -161,16 +128,16 @@ place_rows(sort_run *run)
 		job->common.options.block_bytes,
 	tie_bits_wanted(&job->common.options)};
 	place_output output = {array_of<uint32_t>(run, SORT_LOW_OFFSETS),
-		array_of<output_block_begin>(run, SORT_BEGINS), begins_room(job),
+		array_of<block_begin>(run, SORT_BEGINS), begins_room(job),
 	run_header_of(run)};
 
 	GSORT_TRY_LAUNCH(run->device, launch(pack_lengths_kernel, PACK_BLOCKS, PACK_THREADS, 0,
 										 run->stream, cuda_job_extents(job, WORD_EXTENTS), run->n,
-										 (const run_header *) run_header_of(run), lengths));
+										 run_header_of(run), lengths));
 	GSORT_TRY(run->device, cudaMemsetAsync(scratch, 0, place_scratch_bytes(run->n), run->stream));
 	GSORT_TRY_LAUNCH(run->device, launch(place_rows_kernel, (unsigned) place_tiles(run->n),
 										 PLACE_THREADS, 0, run->stream, input,
-										 place_states_in(scratch, run->n), output));
+										 place_states_in(scratch), output));
 	return GSORT_OK;
 }
 
@@ -187,17 +154,16 @@ copy_header_out(cuda_job *job)
 	return GSORT_OK;
 }
 
-/* Copies the next output block begins into the slot, behind the header. */
 static gsort_status
 copy_begins_out(cuda_job *job, uint64_t n)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
-	const output_block_begin *begins = (const output_block_begin *) job->sort[SORT_BEGINS].pointer;
+	const block_begin *begins = (const block_begin *) job->sort[SORT_BEGINS].pointer;
 
 	if (n > SLOT_BEGINS)
 		n = SLOT_BEGINS;
 	GSORT_TRY(device, cudaMemcpyAsync(job->finish_slot.memory + sizeof(run_header),
-									  begins + job->begins_asked, n * sizeof(output_block_begin),
+									  begins + job->begins_asked, n * sizeof(block_begin),
 									  cudaMemcpyDeviceToHost, job->work_stream));
 	job->begins_asked += n;
 	return cuda_work_record_end(job);
@@ -224,7 +190,7 @@ wait_for_appends(cuda_job *job)
 	GSORT_TRY(device, cudaStreamWaitEvent(job->work_stream, job->memory_ready, 0));
 	for (int i = 0; i < APPEND_LANES; i++)
 	{
-		cuda_lane  *lane = &device->append_lanes[i];
+		cuda_lane  *lane = &device->lanes[i];
 
 		GSORT_TRY(device, cudaEventRecord(lane->tail, lane->stream));
 		GSORT_TRY(device, cudaStreamWaitEvent(job->work_stream, lane->tail, 0));
@@ -249,7 +215,6 @@ sort_run_of(cuda_job *job)
 	return run;
 }
 
-/* Enqueues the search for output blocks, once the order is complete. */
 static gsort_status
 enqueue_output_blocks(sort_run *run)
 {
@@ -303,7 +268,7 @@ static gsort_status
 finish_sorted(cuda_job *job)
 {
 	if (job->common.rows == 0)
-		return gsort_make_directory(&job->common, NULL, NULL, 0, 0, 0);
+		return gsort_make_directory(&job->common, NULL, 0);
 	cuda_take_sort_stream(job);
 	job->tied_awaited = 0;
 	GSORT_TRY_STATUS(allocate_arrays(job));
@@ -323,7 +288,7 @@ cuda_job_finish_run(gsort_job *base)
 		return status;
 	/* no memory, no rows, or refused and drained */
 	if (!job->work_on_device)
-		cuda_finish_free(job);
+		cuda_finish_free(job, 0);
 	cuda_work_begun(job, GSORT_EVENT_RUN_FINISHED, status);
 	return GSORT_OK;
 }
@@ -333,37 +298,44 @@ cuda_job_finish_run(gsort_job *base)
 static int
 take_begins(cuda_job *job, uint64_t n)
 {
-	const output_block_begin *begins =
-		(const output_block_begin *) (job->finish_slot.memory + sizeof(run_header));
+	const block_begin *begins =
+		(const block_begin *) (job->finish_slot.memory + sizeof(run_header));
 
-	if (job->begin_rows == NULL)
-	{
-		job->begin_rows = (uint32_t *) malloc(n * sizeof(uint32_t));
-		job->begin_units = (uint64_t *) malloc(n * sizeof(uint64_t));
-		if (job->begin_rows == NULL || job->begin_units == NULL)
-			return 0;
-	}
+	if (job->begins == NULL)
+		job->begins = (block_begin *) malloc((n + 1) * sizeof(block_begin));
+	if (job->begins == NULL)
+		return 0;
 	for (uint64_t i = 0; job->begins_taken < job->begins_asked && job->begins_taken < n; i++)
-	{
-		job->begin_rows[job->begins_taken] = (uint32_t) begins[i].row;
-		job->begin_units[job->begins_taken] = begins[i].units;
-		job->begins_taken++;
-	}
+		job->begins[job->begins_taken++] = begins[i];
 	return 1;
 }
 
+static int
+compare_begins(const void *a, const void *b)
+{
+	uint64_t	x = ((const block_begin *) a)->row;
+	uint64_t	y = ((const block_begin *) b)->row;
+
+	return x < y ? -1 : x > y;
+}
+
 static gsort_status
-end_sort(cuda_job *job)
+end_sort(cuda_job *job, const run_header *header)
 {
 	gsort_job  *common = &job->common;
 	gsort_status status;
 
-	status = gsort_make_directory(common, job->begin_rows, job->begin_units, job->begins_taken,
-								  common->rows, common->fed_units);
+	if (header->longest_units > block_cut_long_units(common->options.block_bytes))
+		qsort(job->begins, job->begins_taken, sizeof(block_begin), compare_begins);
+	status = gsort_make_directory(common, job->begins, job->begins_taken);
 	if (status != GSORT_OK)
 		return status;
 	common->stats.sort_ms = cuda_work_ms(job);
-	free_all_but_results(job);
+	/* stay for fetches and for the next gather of keys */
+	cuda_finish_free(job, 1u << SORT_LOW_OFFSETS | 1u << SORT_TIES |
+					 (job->sorted_as_fed ? 0 : 1u << SORT_ORDER));
+	if (common->finish_how != GSORT_SORTED_RUN)
+		cuda_job_free_extents(job, KEY_EXTENTS);
 	return GSORT_OK;
 }
 
@@ -386,7 +358,7 @@ read_outcome(cuda_job *job)
 		return gsort_fail(job->common.device, GSORT_NOMEM, "out of memory for the directory");
 	if (job->begins_taken < header.n_begins)
 		return cuda_work_enqueued(job, copy_begins_out(job, header.n_begins - job->begins_taken));
-	return end_sort(job);
+	return end_sort(job, &header);
 }
 
 void
@@ -396,5 +368,5 @@ cuda_finish_ended(cuda_job *job, gsort_status status)
 		status = read_outcome(job);
 	job->work_status = status;
 	if (status != GSORT_OK)
-		cuda_finish_free(job);
+		cuda_finish_free(job, 0);
 }

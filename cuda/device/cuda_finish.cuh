@@ -43,10 +43,6 @@ run_header_of(const sort_run *run)
 /* Scratch bytes of the selection and the scan of tied rows. */
 size_t		cuda_order_scratch_bytes(uint64_t rows);
 
-/* True if the job's words may need a sort by segments.  A job for which this
- * holds has SORT_TIED_ROWS and SORT_SEGMENTS. */
-int			cuda_order_may_have_segments(const gsort_job *job);
-
 /* Sorts by all words.  If the job has segments, sorts by the first word alone
  * and counts its ties in the header; *by_first_word is then 1. */
 gsort_status cuda_order_begin(sort_run *run, int *by_first_word);

@@ -27,8 +27,10 @@ extent_bytes(const gsort_job *job, int kind)
 static uint64_t
 table_entries(const gsort_job *job, int kind)
 {
+	const cuda_device *device = (const cuda_device *) job->device;
+
 	return gsort_min_u64(kind == ROW_EXTENTS ? GSORT_RUN_EXTENTS_MAX : GSORT_RUN_KEY_EXTENTS_MAX,
-						 ((cuda_device *) job->device)->memory_bytes / extent_bytes(job, kind) + 1);
+						 device->facts.memory_bytes / extent_bytes(job, kind) + 1);
 }
 
 static uint64_t
@@ -134,7 +136,6 @@ add_extents(cuda_job *job, extent_list *list, uint64_t wanted, size_t bytes)
 	return GSORT_OK;
 }
 
-/* Publishes the addresses of new extents in the list's table on the device. */
 static gsort_status
 publish_extents(cuda_device *device, extent_list *list)
 {
@@ -164,8 +165,8 @@ cuda_job_reserve(gsort_job *base, uint64_t rows, uint64_t units)
 	return GSORT_OK;
 }
 
-static void
-free_extents(cuda_job *job, extent_kind kind)
+void
+cuda_job_free_extents(cuda_job *job, extent_kind kind)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 	extent_list *list = &job->extents[kind];
@@ -177,19 +178,6 @@ free_extents(cuda_job *job, extent_kind kind)
 		cuda_release(device, job, &extent);
 	}
 	list->n_published = 0;
-}
-
-void
-cuda_job_free_keys(cuda_job *job)
-{
-	free_extents(job, KEY_EXTENTS);
-}
-
-void
-cuda_job_free_rows(cuda_job *job)
-{
-	free_extents(job, ROW_EXTENTS);
-	free_extents(job, WORD_EXTENTS);
 }
 
 static void
@@ -214,10 +202,10 @@ cuda_job_free(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
-	cuda_finish_free(job);
+	cuda_finish_free(job, 0);
 	cuda_runs_free(job);
-	cuda_job_free_keys(job);
-	cuda_job_free_rows(job);
+	for (int kind = 0; kind < EXTENT_KINDS; kind++)
+		cuda_job_free_extents(job, (extent_kind) kind);
 	cuda_release(device, job, &job->header);
 	for (extent_list &list : job->extents)
 	{

@@ -23,7 +23,7 @@
 
 #include "device/tied_rows.cuh"
 #include "device/run_keys.cuh"
-#include "rows/tie_bits.h"
+#include "rows/ties.h"
 #include "sort/launch.cuh"
 
 #include <cub/device/device_scan.cuh>
@@ -57,12 +57,10 @@ template<typename Word>
 static gsort_status
 sort_pairs(sort_run *run, uint32_t bits, Word *words_out, uint32_t *order_out, gsort_engine *engine)
 {
-	gsort_pairs pairs = cuda_describe_pairs(run->n, 8 * sizeof(Word), bits,
-											array_of<Word>(run, SORT_WORDS), words_out, run->order,
-											order_out);
+	const gsort_pairs pairs = {8 * sizeof(Word), bits, run->n, array_of<Word>(run, SORT_WORDS),
+		words_out, run->order, order_out, run->job->common.options.engine};
 
 	GSORT_TRY_STATUS(cuda_enter(run->device));
-	pairs.engine = run->job->common.options.engine;
 	*engine = cuda_pairs_engine(&pairs);
 	/* if the device does not answer, the first launch fails too */
 	(void) cudaGetLastError();
@@ -72,8 +70,17 @@ sort_pairs(sort_run *run, uint32_t bits, Word *words_out, uint32_t *order_out, g
 	return GSORT_OK;
 }
 
-/* Makes and sorts the words of one number.  Also checks the keys if header is
- * not NULL. */
+/* Makes the words of one number, in the current order.  Also checks the keys if
+ * header is not NULL. */
+template<typename Word>
+static gsort_status
+make_words(sort_run *run, uint32_t word, run_header *header)
+{
+	GSORT_LAUNCH(run->device, run->n, run->stream, compact_keys_kernel<Word>, run->plan, word,
+				 run->table, run->order, run->n, header, array_of<Word>(run, SORT_WORDS));
+	return GSORT_OK;
+}
+
 template<typename Word>
 static gsort_status
 sort_by_word_as(sort_run *run, uint32_t word, run_header *header, int words_wanted,
@@ -81,10 +88,7 @@ sort_by_word_as(sort_run *run, uint32_t word, run_header *header, int words_want
 {
 	gsort_engine engine;
 
-	GSORT_TRY_LAUNCH(run->device, launch(compact_keys_kernel<Word>, blocks_for(run->n),
-										 LAUNCH_THREADS, 0, run->stream, run->plan, word,
-										 run->table, (const uint32_t *) run->order, run->n, header,
-										 array_of<Word>(run, SORT_WORDS)));
+	GSORT_TRY_STATUS(make_words<Word>(run, word, header));
 	GSORT_TRY_STATUS(sort_pairs<Word>(run, run->plan.word_bits[word],
 									  words_wanted ? array_of<Word>(run, SORT_SORTED_WORDS) : NULL,
 									  order_out, &engine));
@@ -106,15 +110,6 @@ static int
 ties_wanted(const sort_run *run)
 {
 	return run->job->sort[SORT_TIES].pointer != NULL;
-}
-
-static gsort_status
-check_keys(sort_run *run)
-{
-	GSORT_TRY_LAUNCH(run->device, launch(check_keys_kernel, blocks_for(run->n), LAUNCH_THREADS, 0,
-										 run->stream, run->plan, run->table, run->n,
-										 run_header_of(run)));
-	return GSORT_OK;
 }
 
 /* Sorts all rows by each word, last to first.  The first pass checks the keys
@@ -163,18 +158,6 @@ cuda_order_scratch_bytes(uint64_t rows)
 	return select_bytes > sum_bytes ? select_bytes : sum_bytes;
 }
 
-int
-cuda_order_may_have_segments(const gsort_job *job)
-{
-	return job->options.key_columns > 1 || job->options.null_mask != 0;
-}
-
-static const first_word *
-sorted_first_words(const sort_run *run)
-{
-	return array_of<first_word>(run, SORT_SORTED_WORDS);
-}
-
 /* Lists the tied rows' places in the order, in the first half of SORT_WORDS. */
 static gsort_status
 find_tied_places(sort_run *run)
@@ -183,7 +166,7 @@ find_tied_places(sort_run *run)
 	size_t		scratch_bytes = run->job->sort[SORT_SCRATCH].bytes;
 
 	GSORT_TRY(run->device, select_tied(run->job->sort[SORT_SCRATCH].pointer, &scratch_bytes,
-									   sorted_first_words(run), n,
+									   array_of<first_word>(run, SORT_SORTED_WORDS), n,
 									   array_of<uint32_t>(run, SORT_WORDS),
 									   &run_header_of(run)->tied, run->stream));
 	return GSORT_OK;
@@ -197,8 +180,8 @@ sort_by_first_word(sort_run *run)
 	GSORT_TRY_STATUS(sort_by_word(run, 0, header, 1, array_of<uint32_t>(run, SORT_ORDER)));
 	GSORT_TRY(run->device, cudaMemsetAsync(&header->segments, 0, sizeof(header->segments),
 										   run->stream));
-	GSORT_TRY_LAUNCH(run->device, launch(count_segments_kernel, blocks_for(run->n), LAUNCH_THREADS,
-										 0, run->stream, sorted_first_words(run), run->n, header));
+	GSORT_LAUNCH(run->device, run->n, run->stream, count_segments_kernel,
+				 array_of<first_word>(run, SORT_SORTED_WORDS), run->n, header);
 	return find_tied_places(run);
 }
 
@@ -207,7 +190,7 @@ cuda_order_begin(sort_run *run, int *by_first_word)
 {
 	*by_first_word = run->plan.words > 1 && run->n >= SEGMENT_ROWS_MIN;
 	if (run->plan.words == 0)
-		return check_keys(run);
+		return make_words<uint32_t>(run, 0, run_header_of(run));
 	return *by_first_word ? sort_by_first_word(run) : sort_by_all_words(run);
 }
 
@@ -221,32 +204,14 @@ list_tied_rows(sort_run *run, uint64_t tied)
 	uint32_t   *rows = array_of<uint32_t>(run, SORT_LOW_OFFSETS);
 	size_t		scratch_bytes = run->job->sort[SORT_SCRATCH].bytes;
 
-	GSORT_TRY_LAUNCH(run->device, launch(list_tied_rows_kernel, blocks_for(tied), LAUNCH_THREADS, 0,
-										 run->stream, sorted_first_words(run), run->n,
-										 (const uint32_t *) run->order, places, tied, rows,
-										 begins));
+	GSORT_LAUNCH(run->device, tied, run->stream, list_tied_rows_kernel,
+				 array_of<first_word>(run, SORT_SORTED_WORDS), run->n, run->order, places, tied,
+				 rows, begins);
 	GSORT_TRY(run->device, sum_begins(run->job->sort[SORT_SCRATCH].pointer, &scratch_bytes,
 									  begins, tied, run->stream));
-	GSORT_TRY_LAUNCH(run->device, launch(number_segments_kernel, blocks_for(tied), LAUNCH_THREADS,
-										 0, run->stream, (const uint32_t *) rows,
-										 (const uint32_t *) begins, tied,
-										 array_of<uint32_t>(run, SORT_SEGMENTS)));
+	GSORT_LAUNCH(run->device, tied, run->stream, number_segments_kernel, rows, begins, tied,
+				 array_of<uint32_t>(run, SORT_SEGMENTS));
 	return GSORT_OK;
-}
-
-template<typename Word>
-static gsort_status
-sort_by_segment_as(sort_run *run, uint32_t bits)
-{
-	gsort_engine engine;
-
-	GSORT_TRY_LAUNCH(run->device, launch(segment_words_kernel<Word>, blocks_for(run->n),
-										 LAUNCH_THREADS, 0, run->stream,
-										 (const uint32_t *) array_of<uint32_t>(run, SORT_SEGMENTS),
-										 (const uint32_t *) run->order, run->n,
-										 array_of<Word>(run, SORT_WORDS)));
-	return sort_pairs<Word>(run, bits, NULL, turn_of(run, SORT_LOW_OFFSETS, SORT_TIED_ROWS),
-							&engine);
 }
 
 /* Sorts rows, in order by the later words, back into their segments. */
@@ -254,11 +219,15 @@ static gsort_status
 sort_by_segment(sort_run *run, uint64_t segments)
 {
 	uint32_t	bits = significant_bits(segments - 1);
+	gsort_engine engine;
 
 	if (bits == 0)
 		return GSORT_OK;
-	return is_narrow(run, bits) ? sort_by_segment_as<uint32_t>(run, bits) :
-		sort_by_segment_as<uint64_t>(run, bits);
+	GSORT_LAUNCH(run->device, run->n, run->stream, segment_words_kernel,
+				 array_of<uint32_t>(run, SORT_SEGMENTS), run->order, run->n,
+				 array_of<uint32_t>(run, SORT_WORDS));
+	return sort_pairs<uint32_t>(run, bits, NULL, turn_of(run, SORT_LOW_OFFSETS, SORT_TIED_ROWS),
+								&engine);
 }
 
 gsort_status
@@ -275,10 +244,8 @@ cuda_order_tied_rows(sort_run *run, uint64_t tied, uint64_t segments)
 									  turn_of(run, SORT_LOW_OFFSETS, SORT_TIED_ROWS)));
 	GSORT_TRY_STATUS(sort_by_segment(run, segments));
 	GSORT_TRY_STATUS(find_tied_places(run));
-	GSORT_TRY_LAUNCH(run->device, launch(put_tied_rows_kernel, blocks_for(tied), LAUNCH_THREADS, 0,
-										 run->stream,
-										 (const uint32_t *) array_of<uint32_t>(run, SORT_WORDS),
-										 (const uint32_t *) run->order, tied, order));
+	GSORT_LAUNCH(run->device, tied, run->stream, put_tied_rows_kernel,
+				 array_of<uint32_t>(run, SORT_WORDS), run->order, tied, order);
 	run->n = n;
 	run->order = order;
 	return GSORT_OK;
@@ -286,17 +253,15 @@ cuda_order_tied_rows(sort_run *run, uint64_t tied, uint64_t segments)
 
 /* --- tie bits ------------------------------------------------------------- */
 
-/* Sets the tie bits.  words: the sorted first words, or NULL. */
 template<typename Word>
 static gsort_status
-mark_ties_by(sort_run *run, const Word *words)
+mark_ties_by(sort_run *run, sort_array sorted_words)
 {
 	tie_rule	rule = tie_rule_make(&run->job->common.options, &run->plan);
 
-	GSORT_TRY_LAUNCH(run->device, launch(mark_ties_kernel<Word>, blocks_for(run->n), LAUNCH_THREADS,
-										 0, run->stream, rule, run->table, words,
-										 (const uint32_t *) run->order, run->n,
-										 array_of<uint32_t>(run, SORT_TIES)));
+	GSORT_LAUNCH(run->device, run->n, run->stream, mark_ties_kernel<Word>, rule, run->table,
+				 array_of<Word>(run, sorted_words), run->order, run->n,
+				 array_of<uint32_t>(run, SORT_TIES));
 	return GSORT_OK;
 }
 
@@ -305,9 +270,9 @@ cuda_order_mark_ties(sort_run *run)
 {
 	if (!ties_wanted(run))
 		return GSORT_OK;
-	if (run->plan.words == 0)
-		return mark_ties_by<uint32_t>(run, NULL);
+	if (run->plan.words == 0)	/* all words are 0, so none was sorted */
+		return mark_ties_by<uint32_t>(run, SORT_WORDS);
 	return is_narrow(run, run->plan.word_bits[0]) ?
-		mark_ties_by<uint32_t>(run, array_of<uint32_t>(run, SORT_SORTED_WORDS)) :
-		mark_ties_by<uint64_t>(run, array_of<uint64_t>(run, SORT_SORTED_WORDS));
+		mark_ties_by<uint32_t>(run, SORT_SORTED_WORDS) :
+		mark_ties_by<uint64_t>(run, SORT_SORTED_WORDS);
 }

@@ -14,40 +14,16 @@
 #include "device/cuda_device.cuh"
 
 #include "sort/launch.cuh"
-#include "sort/order_merge.h"
 #include "device/run_keys.cuh"
 
 /* --- memory --------------------------------------------------------------- */
-
-uint64_t
-cuda_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain retain)
-{
-	if (retain == GSORT_RETAIN_NOTHING)
-		return 0;
-	return rows * (job->options.key_columns * sizeof(uint64_t) +
-				   (retain == GSORT_RETAIN_KEYS_AND_NULLS ? sizeof(uint8_t) : 0));
-}
-
-uint64_t
-cuda_order_bytes(const gsort_job *job, uint64_t rows)
-{
-	(void) job;
-	return (rows + 7) / 8 * 8;
-}
-
-uint64_t
-cuda_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs)
-{
-	return cuda_order_bytes(job, rows) + order_merge_scratch_bytes(rows, runs);
-}
 
 static void
 free_retained_keys(cuda_job *job)
 {
 	while (job->n_retained > 0)
 		cuda_release((cuda_device *) job->common.device, job,
-					 &job->retained[--job->n_retained].keys);
-	job->keys_retained = 0;
+					 &job->retained_keys[--job->n_retained]);
 }
 
 void
@@ -74,39 +50,37 @@ wait_for_memory(cuda_job *job)
 /* --- the end of a run ----------------------------------------------------- */
 
 static gsort_status
-enqueue_keys(cuda_job *job, const retained_run *retained)
+enqueue_keys(cuda_job *job, const merge_run *run)
 {
-	cuda_device *device = (cuda_device *) job->common.device;
-	uint64_t	rows = job->common.rows;
-	uint64_t   *keys = (uint64_t *) retained->keys.pointer;
-	uint8_t    *nulls = retained->has_nulls ? (uint8_t *) (keys + rows *
-													   job->common.options.key_columns) : NULL;
-
 	GSORT_TRY_STATUS(wait_for_memory(job));
-	GSORT_TRY_LAUNCH(device, launch(gather_keys_kernel, blocks_for(rows), LAUNCH_THREADS, 0,
-									job->work_stream, cuda_job_key_table(job), cuda_job_order(job),
-									rows, keys, nulls));
+	GSORT_LAUNCH((cuda_device *) job->common.device, run->count, job->work_stream,
+				 gather_keys_kernel, cuda_job_key_table(job), cuda_job_order(job), run->count,
+				 (uint64_t *) run->keys, (uint8_t *) run->nulls);
 	return cuda_work_record_end(job);
 }
 
-/* Retains the run's keys.  NOMEM: no keys of the run are retained, and no work
- * runs. */
+/* Retains the run's keys: [columns][rows] uint64, then optionally [rows] uint8.
+ * NOMEM: no keys of the run are retained, and no work runs. */
 static gsort_status
 retain_keys(cuda_job *job)
 {
-	cuda_device *device = (cuda_device *) job->common.device;
-	retained_run   *retained = &job->retained[job->n_retained];
+	const gsort_job *common = &job->common;
+	uint32_t	columns = common->options.key_columns;
+	int			with_nulls = common->retain == GSORT_RETAIN_KEYS_AND_NULLS;
+	cuda_array *array = &job->retained_keys[job->n_retained];
+	merge_run  *run = &job->retained[job->n_retained];
 
-	GSORT_TRY_STATUS(cuda_allocate(device, job, &retained->keys,
-								   cuda_retained_bytes(&job->common, job->common.rows,
-													   job->common.retain)));
-	retained->rows = (uint32_t) job->common.rows;
-	retained->has_nulls = job->common.retain == GSORT_RETAIN_KEYS_AND_NULLS;
+	GSORT_TRY_STATUS(cuda_allocate((cuda_device *) common->device, job, array,
+								   retained_keys_bytes(columns, common->rows, with_nulls)));
 	job->n_retained++;
-	if (retained->rows == 0)
+	run->keys = array->pointer;
+	run->nulls = with_nulls ? (uint8_t *) ((uint64_t *) array->pointer + columns * common->rows) :
+		NULL;
+	run->count = (uint32_t) common->rows;
+	if (run->count == 0)
 		return GSORT_OK;
 	cuda_take_sort_stream(job);
-	return cuda_work_enqueued(job, enqueue_keys(job, retained));
+	return cuda_work_enqueued(job, enqueue_keys(job, run));
 }
 
 /* Handles the end of a run.  OK and NOMEM leave the job as it was before its
@@ -114,11 +88,13 @@ retain_keys(cuda_job *job)
 void
 cuda_run_ended(cuda_job *job, gsort_status status)
 {
-	job->keys_retained = status == GSORT_OK;
-	if (!job->keys_retained)
+	if (status != GSORT_OK)
+	{
+		job->common.retain = GSORT_RETAIN_NOTHING;
 		free_retained_keys(job);
-	cuda_job_free_keys(job);
-	cuda_finish_free(job);
+	}
+	cuda_job_free_extents(job, KEY_EXTENTS);
+	cuda_finish_free(job, 0);
 	job->header_used = 1;
 	job->work_status = status == GSORT_DEVICE_LOST ? status : GSORT_OK;
 }
@@ -129,8 +105,9 @@ cuda_job_next_run(gsort_job *base)
 	cuda_job   *job = (cuda_job *) base;
 	gsort_status status = GSORT_NOMEM;
 
-	cuda_job_free_rows(job);
-	cuda_finish_free_all_but_order(job);
+	cuda_job_free_extents(job, ROW_EXTENTS);
+	cuda_job_free_extents(job, WORD_EXTENTS);
+	cuda_finish_free(job, 1u << SORT_ORDER);
 	if (base->retain != GSORT_RETAIN_NOTHING)
 		status = retain_keys(job);
 	if (status == GSORT_DEVICE_LOST)
@@ -150,42 +127,20 @@ allocate_order(cuda_job *job)
 	cuda_device *device = (cuda_device *) job->common.device;
 	uint64_t	rows = job->common.ended_rows;
 
-	GSORT_TRY_STATUS(cuda_allocate(device, job, &job->order, cuda_order_bytes(&job->common, rows)));
+	GSORT_TRY_STATUS(cuda_allocate(device, job, &job->order, merge_order_bytes(rows)));
 	return cuda_allocate(device, job, &job->merge_scratch,
 						 order_merge_scratch_bytes(rows, job->n_retained));
 }
 
-static void
-describe_runs(const cuda_job *job, merge_run *runs)
-{
-	uint32_t	columns = job->common.options.key_columns;
-
-	for (uint32_t r = 0; r < job->n_retained; r++)
-	{
-		const retained_run *retained = &job->retained[r];
-		const uint64_t *keys = (const uint64_t *) retained->keys.pointer;
-
-		runs[r].keys = keys;
-		runs[r].nulls = retained->has_nulls ?
-			(const uint8_t *) (keys + (size_t) columns * retained->rows) : NULL;
-		runs[r].count = retained->rows;
-		runs[r].first_sample = 0;
-	}
-}
-
-/* Enqueues the merge behind the allocations that it needs. */
 static gsort_status
 enqueue_merge(cuda_job *job, const key_plan *plan)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
-	merge_run	runs[MERGE_RUNS_MAX];
 
-	static_assert(MERGE_RUNS_MAX == GSORT_MERGE_RUNS_MAX, "one limit");
-	describe_runs(job, runs);
 	cuda_take_sort_stream(job);
 	GSORT_TRY_STATUS(wait_for_memory(job));
 	GSORT_TRY(device, cudaEventRecord(job->work_began, job->work_stream));
-	GSORT_TRY(device, order_merge(plan, runs, job->n_retained, job->merge_scratch.pointer,
+	GSORT_TRY(device, order_merge(plan, job->retained, job->n_retained, job->merge_scratch.pointer,
 								  (uint8_t *) job->order.pointer, job->work_stream));
 	return cuda_work_record_end(job);
 }
@@ -213,8 +168,9 @@ cuda_job_merge(gsort_job *base, const key_plan *plan)
 	cuda_job   *job = (cuda_job *) base;
 	gsort_status status;
 
-	cuda_job_free_rows(job);
-	cuda_job_free_keys(job);
+	cuda_job_free_extents(job, ROW_EXTENTS);
+	cuda_job_free_extents(job, WORD_EXTENTS);
+	cuda_job_free_extents(job, KEY_EXTENTS);
 	status = allocate_order(job);
 	if (status == GSORT_OK && base->ended_rows > 0)
 		status = cuda_work_enqueued(job, enqueue_merge(job, plan));

@@ -15,14 +15,12 @@
 
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#define SELF_OUTPUT_BLOCK_BYTES	4096
-#define SELF_CHUNK_ROWS		512
-#define SELF_LONG_BYTES		16384	/* one row, longer than an output block */
 #define SELF_FEW_ROWS		64
 #define SELF_MANY_ROWS		32768
+#define SELF_BLOCK_BYTES	(SELF_MANY_ROWS * sizeof(uint64_t))
+#define SELF_COLUMNS_MAX	2
 #define SELF_RUNS			3
 #define SELF_WAIT_SECONDS	60
 
@@ -30,240 +28,179 @@ typedef struct self_job
 {
 	gsort_device *device;
 	gsort_job  *job;
-	uint32_t	columns;		/* two wide columns make several words */
 	int			wide;			/* nullable columns of more than 32 significant bits */
-	gsort_engine engine;
-	uint32_t	rows;
-	uint32_t	fed;
-	uint64_t	keys[2 * SELF_CHUNK_ROWS];
-	uint32_t	nulls[SELF_CHUNK_ROWS];
-	uint32_t	row_start[SELF_CHUNK_ROWS];
-	uint64_t	data[SELF_OUTPUT_BLOCK_BYTES / 8];
+	uint32_t	columns;		/* two wide ones make several words */
+	uint32_t	rows;			/* in each run */
+	uint64_t	keys[SELF_COLUMNS_MAX * SELF_MANY_ROWS];
+	uint32_t	nulls[SELF_MANY_ROWS];
+	uint32_t	row_start[SELF_MANY_ROWS];
+	uint64_t	data[SELF_MANY_ROWS];
 } self_job;
 
-/* Waits up to SELF_WAIT_SECONDS for an event of this kind.  A failed event ends
- * the wait. */
 static gsort_status
-wait_for(self_job *self, gsort_event_kind kind)
+fail_self_test(self_job *self, const char *how)
+{
+	return gsort_fail(self->device, GSORT_UNSUPPORTED, "the device's self test %s", how);
+}
+
+/* Waits up to SELF_WAIT_SECONDS for an event of this kind, if the call that it
+ * follows was successful.  A failed event ends the wait. */
+static gsort_status
+wait_after(self_job *self, gsort_status called, gsort_event_kind kind)
 {
 	time_t		end = time(NULL) + SELF_WAIT_SECONDS;
 	gsort_event event;
 
+	if (called != GSORT_OK)
+		return called;
 	while (time(NULL) < end)
 	{
 		struct pollfd readable = {gsort_fd(self->device), POLLIN, 0};
 
 		while (gsort_poll(self->device, &event, 1) == 1)
 		{
-			if (event.status != GSORT_OK)
+			if (event.status != GSORT_OK || event.kind == kind)
 				return event.status;
-			if (event.kind == kind)
-				return GSORT_OK;
 		}
 		(void) poll(&readable, 1, 100);
 	}
 	return gsort_fail(self->device, GSORT_DEVICE_LOST, "the device's self test does not end");
 }
 
-/* Fills rows in descending order of their first column, which is also stored in
- * the row. */
-static void
-fill_row(self_job *self, uint32_t i, gsort_column_stats *stats)
+/* Feeds a run's rows, the greatest first.  Each row is its value. */
+static gsort_status
+feed_run(self_job *self, uint64_t greatest)
 {
-	uint64_t	value = self->rows - self->fed;
+	gsort_column_stats stats[SELF_COLUMNS_MAX];
+	gsort_chunk chunk = {};
 
-	self->row_start[i] = i;
-	self->data[i] = value;
-	self->nulls[i] = 0;
-	for (uint32_t c = 0; c < self->columns; c++)
+	key_stats_init(&stats[0]);
+	for (uint32_t i = 0; i < self->rows; i++)
 	{
+		uint64_t	value = greatest - i;
 		/* all bits of a wide column vary: the complement swaps only the low
 		 * ones */
 		uint64_t	key = self->wide ? value << 40 ^ (value & 1 ? UINT64_MAX >> 24 : 0) : value;
 		gsort_column_stats row = {key, key, key, key, 0};
 
-		self->keys[i * self->columns + c] = key;
-		key_stats_fold(&stats[c], &row);
+		key_stats_fold(&stats[0], &row);
+		self->row_start[i] = i;
+		self->data[i] = value;
+		for (uint32_t c = 0; c < self->columns; c++)
+			self->keys[i * self->columns + c] = key;
 	}
-	self->fed++;
-}
-
-static gsort_status
-feed_chunk(self_job *self, uint32_t rows, uint64_t data_bytes, uint64_t more_bytes)
-{
-	gsort_column_stats stats[2];
-	gsort_chunk chunk;
-
-	memset(&chunk, 0, sizeof(chunk));
-	key_stats_init(&stats[0]);
-	key_stats_init(&stats[1]);
-	for (uint32_t i = 0; i < rows; i++)
-		fill_row(self, i, stats);
-	chunk.struct_bytes = sizeof(chunk);
-	chunk.rows = rows;
+	stats[1] = stats[0];
+	chunk.rows = self->rows;
 	chunk.data = self->data;
-	chunk.data_bytes = data_bytes;
-	chunk.more_bytes = more_bytes;
+	chunk.data_bytes = self->rows * sizeof(uint64_t);
 	chunk.row_start = self->row_start;
 	chunk.keys = self->keys;
-	chunk.nulls = self->wide ? self->nulls : NULL;
+	chunk.nulls = self->nulls;
 	chunk.stats = stats;
-	GSORT_TRY_STATUS(gsort_job_append(self->job, &chunk));
-	return wait_for(self, GSORT_EVENT_APPENDED);
+	GSORT_TRY_STATUS(gsort_job_reserve(self->job, chunk.rows, chunk.data_bytes));
+	return wait_after(self, gsort_job_append(self->job, &chunk), GSORT_EVENT_APPENDED);
 }
 
 static gsort_status
-feed_rows(self_job *self)
+fetch_block(self_job *self, uint64_t block)
 {
-	GSORT_TRY_STATUS(feed_chunk(self, 1, SELF_OUTPUT_BLOCK_BYTES,
-								SELF_LONG_BYTES - SELF_OUTPUT_BLOCK_BYTES));
-	for (int piece = 1; piece < SELF_LONG_BYTES / SELF_OUTPUT_BLOCK_BYTES; piece++)
-		GSORT_TRY_STATUS(feed_chunk(self, 0, SELF_OUTPUT_BLOCK_BYTES, 0));
-	while (self->fed < self->rows)
-	{
-		uint32_t	rest = self->rows - self->fed;
-		uint32_t	rows = rest < SELF_CHUNK_ROWS ? rest : SELF_CHUNK_ROWS;
-
-		GSORT_TRY_STATUS(feed_chunk(self, rows, rows * sizeof(uint64_t), 0));
-	}
-	return GSORT_OK;
+	return wait_after(self, gsort_job_fetch(self->job, block, self->data, 0), GSORT_EVENT_FETCHED);
 }
 
-/* Checks that short rows come back as 1, 2, 3 ..., and the long one last. */
+/* Sorts a run, which comes back with the greatest row last. */
 static gsort_status
-check_output_blocks(self_job *self)
+sort_run_and_check(self_job *self, uint64_t greatest)
 {
 	const gsort_block *blocks;
+	uint64_t	value = greatest - self->rows;
 	uint64_t	n;
-	uint64_t	expected = 1;
 
+	GSORT_TRY_STATUS(feed_run(self, greatest));
+	GSORT_TRY_STATUS(wait_after(self, gsort_job_finish_run(self->job, GSORT_SORTED_RUN),
+								GSORT_EVENT_RUN_FINISHED));
 	GSORT_TRY_STATUS(gsort_job_blocks(self->job, &blocks, &n));
-	for (uint64_t w = 0; w < n; w++)
+	for (uint64_t b = 0; b < n; b++)
 	{
-		int			is_long = (blocks[w].flags &
-							   (GSORT_BLOCK_CONTINUED | GSORT_BLOCK_CONTINUES)) != 0;
-
-		GSORT_TRY_STATUS(gsort_job_fetch(self->job, w, self->data, w));
-		GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_FETCHED));
-		for (uint32_t r = 0; r < blocks[w].rows && !is_long; r++, expected++)
-			if (self->data[r] != expected)
-				return gsort_fail(self->device, GSORT_UNSUPPORTED,
-								  "the device's self test gave a wrong order");
+		GSORT_TRY_STATUS(fetch_block(self, b));
+		for (uint32_t r = 0; r < blocks[b].rows; r++)
+			if (self->data[r] != ++value)
+				return fail_self_test(self, "gave a wrong order");
 	}
-	if (expected != self->rows)
-		return gsort_fail(self->device, GSORT_UNSUPPORTED, "the device's self test lost rows");
-	return GSORT_OK;
+	if (value != greatest)
+		return fail_self_test(self, "lost rows");
+	return wait_after(self, gsort_job_next_run(self->job), GSORT_EVENT_RUN_BEGUN);
 }
 
-static gsort_status
-feed_and_check(self_job *self)
-{
-	GSORT_TRY_STATUS(gsort_job_reserve(self->job, self->rows,
-									   self->rows * sizeof(uint64_t) + SELF_LONG_BYTES));
-	GSORT_TRY_STATUS(feed_rows(self));
-	GSORT_TRY_STATUS(gsort_job_finish_run(self->job, GSORT_SORTED));
-	GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_RUN_FINISHED));
-	return check_output_blocks(self);
-}
-
-/* Checks the merge order.  Rows come in descending order, so it begins with the
- * last run. */
-static gsort_status
-check_order(self_job *self)
-{
-	const uint8_t *order = (const uint8_t *) self->data;
-	const gsort_block *blocks;
-	uint64_t	n;
-
-	GSORT_TRY_STATUS(gsort_job_blocks(self->job, &blocks, &n));
-	if (n != 1 || blocks[0].rows != self->rows)
-		return gsort_fail(self->device, GSORT_UNSUPPORTED, "the device's self test merged wrongly");
-	GSORT_TRY_STATUS(gsort_job_fetch(self->job, 0, self->data, 0));
-	GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_FETCHED));
-	for (uint32_t i = 0; i < self->rows; i++)
-		if (order[i] != SELF_RUNS - 1 - i / SELF_FEW_ROWS)
-			return gsort_fail(self->device, GSORT_UNSUPPORTED,
-							  "the device's self test merged wrongly");
-	return GSORT_OK;
-}
-
+/* Merges the runs.  The merge order begins with the last one, which has the
+ * least rows. */
 static gsort_status
 merge_and_check(self_job *self)
 {
-	for (int run = 0; run < SELF_RUNS; run++)
-	{
-		GSORT_TRY_STATUS(gsort_job_reserve(self->job, SELF_FEW_ROWS,
-										   SELF_FEW_ROWS * sizeof(uint64_t)));
-		GSORT_TRY_STATUS(feed_chunk(self, SELF_FEW_ROWS, SELF_FEW_ROWS * sizeof(uint64_t), 0));
-		GSORT_TRY_STATUS(gsort_job_finish_run(self->job, GSORT_SORTED_RUN));
-		GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_RUN_FINISHED));
-		GSORT_TRY_STATUS(gsort_job_next_run(self->job));
-		GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_RUN_BEGUN));
-	}
-	GSORT_TRY_STATUS(gsort_job_merge(self->job));
-	GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_MERGED));
-	return check_order(self);
+	const uint8_t *order = (const uint8_t *) self->data;
+
+	GSORT_TRY_STATUS(wait_after(self, gsort_job_merge(self->job), GSORT_EVENT_MERGED));
+	GSORT_TRY_STATUS(fetch_block(self, 0));
+	for (uint32_t i = 0; i < SELF_RUNS * self->rows; i++)
+		if (order[i] != SELF_RUNS - 1 - i / self->rows)
+			return fail_self_test(self, "merged wrongly");
+	return GSORT_OK;
+}
+
+static gsort_status
+sort_runs_and_check(self_job *self, uint32_t runs)
+{
+	for (uint32_t run = runs; run > 0; run--)
+		GSORT_TRY_STATUS(sort_run_and_check(self, run * self->rows));
+	return runs == SELF_RUNS ? merge_and_check(self) : GSORT_OK;
 }
 
 /* Opens a job, does its work and closes it.  A failure of the work takes
  * precedence over one of the close. */
 static gsort_status
-run_self_job(self_job *self, gsort_status (*work) (self_job *))
+run_self_job(self_job *self, gsort_engine engine, uint32_t rows, uint32_t columns, uint32_t runs)
 {
-	gsort_job_options options;
+	gsort_job_options options = {};
 	gsort_status status;
 	gsort_status closed;
 
-	memset(&options, 0, sizeof(options));
-	options.struct_bytes = sizeof(options);
-	options.key_columns = self->columns;
-	options.null_mask = self->wide ? (1u << self->columns) - 1 : 0;
-	options.block_bytes = SELF_OUTPUT_BLOCK_BYTES;
+	options.key_columns = self->columns = columns;
+	options.null_mask = self->wide ? (1u << columns) - 1 : 0;
+	options.block_bytes = SELF_BLOCK_BYTES;
 	options.flags = GSORT_TIES;
-	options.engine = self->engine;
+	options.engine = engine;
+	self->rows = rows;
 	GSORT_TRY_STATUS(gsort_job_open(self->device, &options, &self->job));
-	status = work(self);
+	status = sort_runs_and_check(self, runs);
 	gsort_job_close(self->job);
-	closed = wait_for(self, GSORT_EVENT_CLOSED);
+	closed = wait_after(self, GSORT_OK, GSORT_EVENT_CLOSED);
 	return status != GSORT_OK ? status : closed;
 }
 
 static gsort_status
-begin_self_job(self_job *self, gsort_device *device, gsort_engine engine, uint32_t rows, int wide,
-			   uint32_t columns, gsort_status (*work) (self_job *))
+run_self_jobs(self_job *self)
 {
-	memset(self, 0, sizeof(*self));
-	self->device = device;
-	self->engine = engine;
-	self->rows = rows;
-	self->wide = wide;
-	self->columns = columns;
-	return run_self_job(self, work);
+	for (self->wide = 0; self->wide < 2; self->wide++)
+	{
+		for (int i = GSORT_ENGINE_RADIX; i < GSORT_ENGINES; i++)
+		{
+			for (uint32_t rows : {SELF_FEW_ROWS, SELF_MANY_ROWS})
+				GSORT_TRY_STATUS(run_self_job(self, (gsort_engine) i, rows, 1 + self->wide, 1));
+		}
+		GSORT_TRY_STATUS(run_self_job(self, GSORT_ENGINE_AUTO, SELF_FEW_ROWS, 1, SELF_RUNS));
+	}
+	return GSORT_OK;
 }
 
 gsort_status
 cuda_run_self_jobs(gsort_device *device)
 {
-	self_job   *self = (self_job *) malloc(sizeof(self_job));
-	gsort_status status = GSORT_OK;
+	self_job   *self = (self_job *) calloc(1, sizeof(self_job));
+	gsort_status status;
 
 	if (self == NULL)
 		return gsort_fail(device, GSORT_NOMEM, "out of memory");
-	for (int wide = 0; wide < 2; wide++)
-	{
-		for (int engine = GSORT_ENGINE_RADIX; engine < GSORT_ENGINES; engine++)
-		{
-			if (status == GSORT_OK)
-				status = begin_self_job(self, device, (gsort_engine) engine, SELF_FEW_ROWS, wide,
-										1 + wide, feed_and_check);
-			if (status == GSORT_OK)
-				status = begin_self_job(self, device, (gsort_engine) engine, SELF_MANY_ROWS, wide,
-										1 + wide, feed_and_check);
-		}
-		if (status == GSORT_OK)
-			status = begin_self_job(self, device, GSORT_ENGINE_AUTO, SELF_RUNS * SELF_FEW_ROWS,
-									wide, 1, merge_and_check);
-	}
+	self->device = device;
+	status = run_self_jobs(self);
 	free(self);
 	return status;
 }

@@ -3,29 +3,124 @@
  *	  From the order of a run to its sorted stream: the offset of each row, and
  *	  the begins of output blocks.
  *
- * In:  the order; the packed lengths of the rows; the header with the extremes
- *	    of the lengths.
+ * In:  the order; the rows' words; the header with the extremes of the lengths.
  * Out: for each row in sorted order the low 32 bits of its offset in the sorted
  *	    stream; the list of rows that begin an output block, with their offsets,
- *	    and their number; bad_data, if the lengths do not add up to the fed
- *	    total.
+ *	    and their number, in order unless some row is long; bad_data, if the
+ *	    lengths do not add up to the fed total.
  *
  * If no row is long, one pass over the order suffices; otherwise a second read
  * of the lengths finds the output blocks.  Thread blocks take tiles in turn and
  * obtain the offset of their first row by look-back (look_back.cuh).
  *
  * The reads of the lengths, in random order, take most of the time.  If all
- * rows have one length, even the order is not read.  The place of a row before
- * the sort is not needed here; gather_rows.cuh finds it later, for one output
- * block at a time.
+ * rows have one length, even the order is not read.  transfer_rows.cuh finds
+ * the place of a row before the sort later, for one output block at a time.
  */
 #ifndef GSORT_PLACE_ROWS_CUH
 #define GSORT_PLACE_ROWS_CUH
 
-#include "device/packed_lengths.cuh"
+#include "device/arena.cuh"
+#include "sort/warps.cuh"
 #include "device/run_keys.cuh"
 #include "rows/block_cut.h"
 #include "sort/look_back.cuh"
+
+/* --- packed lengths ------------------------------------------------------ */
+
+/*
+ * The lengths of a run's rows by row number, in the fewest bits that their
+ * range needs: 32-bit words, each full of packed lengths.  If all rows have one
+ * length, there is no word.
+ *
+ * Reading the lengths in sorted order means random access, which is cheaper the
+ * more of the array fits the L2 cache.  Rows of 20 to 200 bytes have lengths of
+ * 5 bits, while their words have 64.
+ */
+
+#define LENGTHS_WORD_BITS	32
+#define PACK_THREADS		256
+
+typedef struct packed_lengths
+{
+	uint32_t   *words;			/* [packed_lengths_words] */
+	uint32_t	shortest;		/* in units; a packed length is the excess over the shortest row */
+	/* Width of a packed length; 0: all rows have one length, and words is not
+	 * read. */
+	uint32_t	bits;
+	uint32_t	a_word;			/* packed lengths per word, at least 1 */
+} packed_lengths;
+
+/* Layout of the packed lengths for the extremes in the header.  words: room for
+ * rows * sizeof(uint32_t), the maximum. */
+static inline GSORT_HD packed_lengths
+packed_lengths_make(const run_header *header, uint32_t *words)
+{
+	uint32_t	shortest = ROW_UNITS_LIMIT - header->shortest_below_limit;
+	uint32_t	bits = significant_bits(header->longest_units - shortest);
+	packed_lengths lengths = {words, shortest, bits, bits == 0 ? LENGTHS_WORD_BITS :
+		LENGTHS_WORD_BITS / bits};
+
+	return lengths;
+}
+
+static inline GSORT_HD uint32_t
+packed_lengths_words(const packed_lengths *lengths, uint64_t rows)
+{
+	return lengths->bits == 0 ? 0 : (uint32_t) ((rows + lengths->a_word - 1) / lengths->a_word);
+}
+
+static inline GSORT_HD uint32_t
+packed_lengths_of_row(const packed_lengths *lengths, uint32_t row)
+{
+	uint32_t	word = row / lengths->a_word;
+	uint32_t	place = row - word * lengths->a_word;
+
+	if (lengths->bits == 0)
+		return lengths->shortest;
+	return lengths->shortest + (lengths->words[word] >> place *
+								lengths->bits & ((1u << lengths->bits) - 1));
+}
+
+/* Place of the i-th length of a stretch in shared memory.  Threads that are
+ * a_word lengths apart rarely meet in one bank. */
+SORT_DEVICE uint32_t
+stretch_place(uint32_t i)
+{
+	return i + i / WARP_THREADS;
+}
+
+/* Grid: any number of blocks of PACK_THREADS.  A block packs stretches of one
+ * word per thread.  Resets the header's count of output blocks for the next
+ * kernel. */
+static __global__ void
+pack_lengths_kernel(extent_table table, uint64_t rows, run_header *header, uint32_t *words)
+{
+	__shared__ uint32_t stretch[PACK_THREADS * (LENGTHS_WORD_BITS + 1)];
+	packed_lengths lengths = packed_lengths_make(header, words);
+	uint32_t	n = packed_lengths_words(&lengths, rows);
+
+	if (blockIdx.x == 0 && threadIdx.x == 0)
+		header->n_begins = 0;
+	for (uint64_t first = blockIdx.x * PACK_THREADS; first < n; first += gridDim.x * PACK_THREADS)
+	{
+		uint64_t	first_row = first * lengths.a_word;
+		uint32_t	packed = 0;
+
+		for (uint32_t i = threadIdx.x; i < PACK_THREADS * lengths.a_word; i += PACK_THREADS)
+			stretch[stretch_place(i)] = first_row + i < rows ?
+				(uint32_t) row_word_units(*word_at(table, first_row + i)) -
+				lengths.shortest : 0;
+		__syncthreads();
+		for (uint32_t i = 0; i < lengths.a_word; i++)
+			packed |= stretch[stretch_place(threadIdx.x * lengths.a_word + i)] << i * lengths.bits;
+		if (first + threadIdx.x < n)
+			words[first + threadIdx.x] = packed;
+		__syncthreads();
+	}
+}
+
+/* --- offsets and begins -------------------------------------------------- */
 
 #define PLACE_THREADS		256
 #define PLACE_ITEMS			8
@@ -43,7 +138,6 @@ typedef struct place_states
 {
 	uint32_t   *next_tile;		/* must be zero */
 	uint64_t   *units;			/* [tiles] */
-	uint64_t   *begins;			/* [tiles] */
 } place_states;
 
 typedef struct place_input
@@ -60,7 +154,7 @@ typedef struct place_output
 {
 	uint32_t   *low_offsets;	/* [n] */
 	/* [begins_room]; further begins are counted in the header only */
-	output_block_begin *begins;
+	block_begin *begins;
 	uint64_t	begins_room;
 	run_header *header;
 } place_output;
@@ -74,14 +168,13 @@ place_tiles(uint64_t n)
 static inline GSORT_HD uint64_t
 place_scratch_bytes(uint64_t n)
 {
-	return (1 + 2 * place_tiles(n)) * sizeof(uint64_t);
+	return (1 + place_tiles(n)) * sizeof(uint64_t);
 }
 
 static inline GSORT_HD place_states
-place_states_in(void *scratch, uint64_t n)
+place_states_in(void *scratch)
 {
-	uint64_t   *words = (uint64_t *) scratch;
-	place_states states = {(uint32_t *) words, words + 1, words + 1 + place_tiles(n)};
+	place_states states = {(uint32_t *) scratch, (uint64_t *) scratch + 1};
 
 	return states;
 }
@@ -89,9 +182,7 @@ place_states_in(void *scratch, uint64_t n)
 struct place_memory
 {
 	uint64_t	warp_units[PLACE_WARPS];
-	uint32_t	warp_begins[PLACE_WARPS];
 	uint64_t	first_offset;
-	uint64_t	first_begin;
 	uint32_t	tile;
 };
 
@@ -124,15 +215,14 @@ struct placed_rows
 
 /* Turns the warps' values into exclusive prefix sums in place; returns the
  * total.  The warp of thread 0 calls, between barriers. */
-template<typename Number>
 SORT_DEVICE uint64_t
-sum_up_warps(Number *of_warps)
+sum_up_warps(uint64_t *of_warps)
 {
 	uint64_t	mine = lane_id() < PLACE_WARPS ? of_warps[lane_id()] : 0;
 	uint64_t	inclusive = warp_inclusive_sum(mine);
 
 	if (lane_id() < PLACE_WARPS)
-		of_warps[lane_id()] = (Number) (inclusive - mine);
+		of_warps[lane_id()] = inclusive - mine;
 	return __shfl_sync(WHOLE_WARP, inclusive, PLACE_WARPS - 1);
 }
 
@@ -230,78 +320,38 @@ list_shared_output_blocks(const placed_rows &placed, const warp_rows &rows, uint
 }
 
 /*
- * One row of the second read, its neighbours in the adjacent lanes.  If some
- * rows are long, the thread's own data does not suffice, and registers for more
- * are too expensive.  Therefore the lengths are read again, row by row.
+ * Writes output block begins if some row is long, in any order.  The thread's
+ * own data does not suffice then, and registers for more are too expensive.
+ * Therefore the lengths are read again, row by row.  first: the warp's first
+ * row, at offset.
  */
-struct output_block_row
+SORT_DEVICE void
+list_output_blocks(const placed_rows &placed, uint32_t first, uint64_t offset,
+				   const place_output &out)
 {
-	uint32_t	row;
-	uint64_t	offset;
-	bool		begins;			/* the row begins an output block */
-};
+	uint32_t	row = first + lane_id();
+	/* length of the row before the warp's next rows; 0 if there is none */
+	uint32_t	before = first == 0 ? 0 : placed.units_or_none(first - 1);
 
-/* Steps through the rows, 32 at a time: the whole warp calls. */
-struct output_block_walk
-{
-	uint32_t	row;			/* the thread's next row */
-	/* Length of the row before the warp's next rows; 0 if there is none. */
-	uint32_t	before;
-	uint64_t	offset;			/* offset of the warp's next rows */
-
-	__device__ __forceinline__ output_block_walk(const placed_rows &placed, uint32_t first,
-												 uint64_t first_offset)
-		: row(first + lane_id()), before(first == 0 ? 0 : placed.units_or_none(first - 1)),
-			offset(first_offset)
-	{
-	}
-
-	__device__ __forceinline__ output_block_row next(const placed_rows &placed)
+#pragma unroll 1
+	for (int k = 0; k < PLACE_ITEMS; k++, row += WARP_THREADS)
 	{
 		uint32_t	units = placed.units_or_none(row);
 		uint32_t	previous = __shfl_up_sync(WHOLE_WARP, units, 1);
 		uint64_t	inclusive = warp_inclusive_sum((uint64_t) units);
-		output_block_row	here = {row, offset + inclusive - units, false};
+		uint64_t	begin = offset + inclusive - units;
 
 		if (lane_id() == 0)
 			previous = before;
-		here.begins = row < placed.input.n &&
-			block_cut_begins(&placed.cut, here.offset, units, previous);
-		row += WARP_THREADS;
+		if (row < placed.input.n && block_cut_begins(&placed.cut, begin, units, previous))
+		{
+			uint32_t	at = atomicAdd(&out.header->n_begins, 1u);
+
+			if (at < out.begins_room)
+				out.begins[at] = {row, begin};
+		}
 		before = __shfl_sync(WHOLE_WARP, units, WARP_THREADS - 1);
 		offset += __shfl_sync(WHOLE_WARP, inclusive, WARP_THREADS - 1);
-		return here;
-	}
-};
-
-SORT_DEVICE uint32_t
-output_blocks_begun(const placed_rows &placed, uint32_t first, uint64_t first_offset)
-{
-	output_block_walk walk(placed, first, first_offset);
-	uint32_t	begun = 0;
-
-#pragma unroll 1
-	for (int k = 0; k < PLACE_ITEMS; k++)
-		begun += __popc(__ballot_sync(WHOLE_WARP, walk.next(placed).begins));
-	return begun;
-}
-
-SORT_DEVICE void
-list_begins(const placed_rows &placed, uint32_t first, uint64_t first_offset, uint64_t place,
-			const place_output &out)
-{
-	output_block_walk walk(placed, first, first_offset);
-
-#pragma unroll 1
-	for (int k = 0; k < PLACE_ITEMS; k++)
-	{
-		output_block_row	here = walk.next(placed);
-		uint32_t	all = __ballot_sync(WHOLE_WARP, here.begins);
-		uint64_t	at = place + __popc(all & ((1u << lane_id()) - 1));
-
-		if (here.begins && at < out.begins_room)
-			out.begins[at] = {here.row, here.offset};
-		place += __popc(all);
 	}
 }
 
@@ -321,33 +371,6 @@ find_first_offset(place_memory &shared, const placed_rows &placed, const place_s
 	if (lane_id() == 0 && tile_begin + PLACE_TILE >= placed.input.n &&
 		shared.first_offset + sum != placed.input.total_units)
 		header->bad_data = GSORT_BAD_OFFSETS;
-}
-
-SORT_DEVICE void
-find_first_begin(place_memory &shared, uint32_t n, const place_states &states, run_header *header)
-{
-	uint64_t	sum = sum_up_warps(shared.warp_begins);
-
-	publish_and_look_back(states.begins, shared.tile, sum, &shared.first_begin);
-	if (lane_id() == 0 && (shared.tile + 1) * PLACE_TILE >= n)
-		header->n_begins = (uint32_t) (shared.first_begin + sum);
-}
-
-SORT_DEVICE void
-list_output_blocks(place_memory &shared, const placed_rows &placed, uint32_t first,
-				   uint64_t first_offset, const place_states &states, const place_output &out)
-{
-	uint32_t	begun = output_blocks_begun(placed, first, first_offset);
-
-	if (lane_id() == 0)
-		shared.warp_begins[warp_id()] = begun;
-	__syncthreads();
-	if (warp_id() == 0)
-		find_first_begin(shared, placed.input.n, states, out.header);
-	__syncthreads();
-	if (begun > 0)
-		list_begins(placed, first, first_offset, shared.first_begin + shared.warp_begins[warp_id()],
-					out);
 }
 
 /* Warps sum their rows; then one warp sums the warps and looks back at earlier
@@ -378,7 +401,7 @@ place_tile(place_memory &shared, const placed_rows &placed, const place_states &
 	if (placed.longest_units <= placed.cut.long_units)
 		list_shared_output_blocks(placed, rows, first_offset, out);
 	else
-		list_output_blocks(shared, placed, rows.first, first_offset, states, out);
+		list_output_blocks(placed, rows.first, first_offset, out);
 }
 
 /* Grid: place_tiles(n) blocks of PLACE_THREADS. */

@@ -16,14 +16,7 @@
 #define GSORT_RUN_KEYS_CUH
 
 #include "device/arena.cuh"
-#include "rows/tie_rule.h"
-
-/* Two uint64, so that no padding is copied to the host. */
-typedef struct output_block_begin
-{
-	uint64_t	row;
-	uint64_t	units;			/* offset in the sorted stream */
-} output_block_begin;
+#include "rows/ties.h"
 
 static inline GSORT_HD uint32_t
 nulls_of_row(const key_table *table, uint64_t row)
@@ -78,20 +71,9 @@ compact_keys_kernel(key_plan plan, uint32_t word, key_table table, const uint32_
 		check_row_keys(&plan, &table, row, header);
 }
 
-/* Checks the keys only, for plans without words. */
-static __global__ void
-check_keys_kernel(key_plan plan, key_table table, uint64_t n, run_header *header)
-{
-	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
-
-	if (i < n)
-		check_row_keys(&plan, &table, i, header);
-}
-
 /*
  * Sets bit i % 32 of ties[i / 32] if row i of the order ties with its
- * predecessor.  words: the sorted first words; NULL if all keys are equal.
- * Blocks are whole warps.
+ * predecessor.  words: the sorted first words.  Blocks are whole warps.
  */
 template<typename Word>
 static __global__ void
@@ -104,7 +86,7 @@ mark_ties_kernel(tie_rule rule, key_table table, const Word *words, const uint32
 
 	if (i > 0 && i < n)
 	{
-		uint64_t	difference = words == NULL ? 0 : words[i] ^ words[i - 1];
+		uint64_t	difference = words[i] ^ words[i - 1];
 
 		if ((difference & rule.decisive_bits) == 0)
 		{

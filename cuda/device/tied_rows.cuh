@@ -83,9 +83,9 @@ number_segments_kernel(const uint32_t *rows, const uint32_t *begins_so_far, uint
 }
 
 /* Makes the words that sort rows back into their segments. */
-template<typename Word>
 static __global__ void
-segment_words_kernel(const uint32_t *segment_of_row, const uint32_t *rows, uint64_t tied, Word *out)
+segment_words_kernel(const uint32_t *segment_of_row, const uint32_t *rows, uint64_t tied,
+					 uint32_t *out)
 {
 	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
 

@@ -8,11 +8,9 @@
  * Out: the smallest of them.  The functions run on any thread.
  *
  * The kernel halts a process that exceeds its processor quota for the rest of
- * each period, which stalls the whole server.  The kernel kills a process that
- * exceeds the memory limit of its group.
- *
- * The page cache counts as free, because the kernel reclaims it on demand.
- * MemAvailable counts it in the same way.
+ * each period, which stalls the whole server, and kills one that exceeds the
+ * memory limit of its group.  The page cache counts as free, as in
+ * MemAvailable, because the kernel reclaims it on demand.
  *
  * A group's limit also applies to the groups below it, so every group up to the
  * root counts.  In a container, the file system may show the container's group
@@ -104,8 +102,6 @@ static const memory_files memory_versions[] = {
 	{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file"},
 };
 
-/* Lowers the limits to those of one control group.  Its page cache counts as
- * free, because the kernel reclaims it. */
 static void
 limit_memory(const char *folder, const memory_files *files, host_limits *limits)
 {
@@ -129,7 +125,6 @@ limit_memory(const char *folder, const memory_files *files, host_limits *limits)
 		limits->left_bytes = left;
 }
 
-/* Applies the limits of one group, with the files of either version. */
 static void
 limit_to_folder(const char *folder, host_limits *limits)
 {

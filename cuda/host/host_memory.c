@@ -11,7 +11,6 @@
 
 #include <sys/mman.h>
 
-#define PAGE_BYTES		4096u
 #define HUGE_PAGE_BYTES	(2u << 20)
 
 void
@@ -48,12 +47,6 @@ host_extent_bytes(int kind)
 	if (kind == HOST_EXTENT_ROWS)
 		return GSORT_EXTENT_BYTES;
 	return GSORT_KEY_EXTENT_ROWS * ((1 + columns) * sizeof(uint64_t) + nulls_bytes);
-}
-
-size_t
-host_block_bytes(size_t bytes)
-{
-	return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
 static void *
@@ -184,7 +177,7 @@ host_block_take(host_memory *memory, host_account *account, size_t bytes, uint64
 {
 	void	   *block = NULL;
 
-	bytes = host_block_bytes(bytes);
+	bytes = whole_pages(bytes);
 	pthread_mutex_lock(&memory->lock);
 	if (may_allocate(memory))
 		block = map_within(memory, bytes, limit_bytes);
@@ -197,24 +190,14 @@ host_block_take(host_memory *memory, host_account *account, size_t bytes, uint64
 void
 host_block_give(host_memory *memory, host_account *account, void *block, size_t bytes)
 {
-	if (block == NULL)
+	if (block == NULL || bytes == 0)
 		return;
-	bytes = host_block_bytes(bytes);
+	bytes = whole_pages(bytes);
 	munmap(block, bytes);
 	pthread_mutex_lock(&memory->lock);
 	memory->used_bytes -= bytes;
 	account->bytes -= bytes;
 	pthread_mutex_unlock(&memory->lock);
-}
-
-void
-host_block_shrink(host_memory *memory, host_account *account, void *block, size_t bytes,
-				  size_t bytes_left)
-{
-	bytes_left = host_block_bytes(bytes_left);
-	if (bytes_left < host_block_bytes(bytes))
-		host_block_give(memory, account, (char *) block + bytes_left,
-						host_block_bytes(bytes) - bytes_left);
 }
 
 void

@@ -54,23 +54,17 @@ uint64_t	host_memory_used(host_memory *memory);
 
 size_t		host_extent_bytes(int kind);
 
-/* Real size of a block of that many bytes. */
-size_t		host_block_bytes(size_t bytes);
-
 /* Returns an extent, not zeroed, or NULL if memory is exhausted.  First unmaps
  * idle extents if used_bytes would exceed limit_bytes. */
 void	   *host_extent_take(host_memory *memory, host_account *account, int kind,
 							 uint64_t limit_bytes);
 void		host_extent_give(host_memory *memory, host_account *account, int kind, void *extent);
 
-/* The same for a zeroed block.  Giving NULL has no effect. */
+/* The same for a zeroed block.  Its pages may be given back separately.  Giving
+ * NULL or no bytes has no effect. */
 void	   *host_block_take(host_memory *memory, host_account *account, size_t bytes,
 							uint64_t limit_bytes);
 void		host_block_give(host_memory *memory, host_account *account, void *block, size_t bytes);
-
-/* Releases the end of a block beyond bytes_left. */
-void		host_block_shrink(host_memory *memory, host_account *account, void *block, size_t bytes,
-							  size_t bytes_left);
 
 /* Unmaps idle extents until at most idle_bytes of them remain. */
 void		host_memory_trim(host_memory *memory, uint64_t idle_bytes);

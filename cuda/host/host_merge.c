@@ -9,7 +9,7 @@
  * so that the merge needs no memory beyond its output.  The order is then
  * divided into parts.  Each part finds its begin and its end in every run by a
  * multiway selection.  It takes blocks of a few thousand rows, which are the
- * next ones of all runs, and sorts each by the bucket sort of radix_bucket.c,
+ * next ones of all runs, and sorts each by the bucket sort of radix_steps.h,
  * which is stable and stays in the cache.
  *
  * Every step is a loop over parts of the rows, shared by the idle threads.
@@ -35,24 +35,6 @@ host_retained_init(host_retained *retained, host_run *run)
 	retained->columns = run->columns;
 }
 
-static uint64_t
-keys_bytes(uint32_t columns, uint64_t rows, int with_nulls)
-{
-	return rows * (columns * sizeof(uint64_t) + (with_nulls ? 1 : 0));
-}
-
-uint64_t
-host_retained_bytes(uint32_t columns, uint64_t rows, int with_nulls)
-{
-	return host_block_bytes(keys_bytes(columns, rows, with_nulls));
-}
-
-uint64_t
-host_order_bytes(uint64_t rows)
-{
-	return host_block_bytes((rows + 7) / 8 * 8);
-}
-
 void
 host_retained_drop_keys(host_retained *retained)
 {
@@ -61,7 +43,7 @@ host_retained_drop_keys(host_retained *retained)
 		host_retained_run *run = &retained->runs[--retained->n_runs];
 
 		host_block_give(retained->memory, retained->account, run->keys,
-						keys_bytes(retained->columns, run->rows, run->nulls != NULL));
+						retained_keys_bytes(retained->columns, run->rows, run->nulls != NULL));
 	}
 }
 
@@ -70,7 +52,7 @@ host_retained_free(host_retained *retained)
 {
 	host_retained_drop_keys(retained);
 	host_block_give(retained->memory, retained->account, retained->order,
-					host_order_bytes(retained->rows));
+					merge_order_bytes(retained->rows));
 	retained->order = NULL;
 	retained->rows = 0;
 }
@@ -121,7 +103,7 @@ host_retained_add(host_retained *retained, const host_run *run, host_pool *pool,
 	if (run->rows > 0)
 	{
 		added->keys = host_block_take(retained->memory, retained->account,
-									  keys_bytes(run->columns, run->rows, with_nulls),
+									  retained_keys_bytes(run->columns, run->rows, with_nulls),
 									  limit_bytes);
 		if (added->keys == NULL)
 			return 0;
@@ -146,7 +128,6 @@ typedef struct merger
 	const atomic_int *cancel;
 } merger;
 
-/* Replaces the first key of each row by the plan's word. */
 static void
 make_words_of(void *arg, uint64_t begin, uint64_t end)
 {
@@ -270,19 +251,6 @@ merge_rows(void *arg, uint64_t row, uint64_t end)
 	}
 }
 
-/* Fills the order by run, for equal keys. */
-static void
-order_by_run(const merger *merge)
-{
-	uint8_t    *order = merge->order;
-
-	for (uint32_t r = 0; r < merge->retained->n_runs; r++)
-	{
-		memset(order, (int) r, merge->retained->runs[r].rows);
-		order += merge->retained->runs[r].rows;
-	}
-}
-
 gsort_status
 host_retained_merge(host_retained *retained, host_pool *pool, const key_plan *plan,
 					uint64_t limit_bytes, const atomic_int *cancel)
@@ -294,19 +262,14 @@ host_retained_merge(host_retained *retained, host_pool *pool, const key_plan *pl
 	if (merge.rows > 0)
 	{
 		merge.order = host_block_take(retained->memory, retained->account,
-									  host_order_bytes(merge.rows), limit_bytes);
+									  merge_order_bytes(merge.rows), limit_bytes);
 		if (merge.order == NULL)
 			return GSORT_NOMEM;
-	}
-	retained->order = merge.order;
-	retained->rows = merge.rows;
-	if (merge.rows > 0 && plan->words == 0)
-		order_by_run(&merge);
-	else if (merge.rows > 0)
-	{
 		make_words(&merge, pool);
 		host_pool_for_rows(pool, merge.rows, merge_rows, &merge);
 	}
+	retained->order = merge.order;
+	retained->rows = merge.rows;
 	host_retained_drop_keys(retained);
 	return GSORT_OK;
 }

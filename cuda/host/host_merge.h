@@ -39,10 +39,6 @@ typedef struct host_retained
 
 void		host_retained_init(host_retained *retained, host_run *run);
 
-/* Memory of the retained keys of that many rows, and of the merge order. */
-uint64_t	host_retained_bytes(uint32_t columns, uint64_t rows, int with_nulls);
-uint64_t	host_order_bytes(uint64_t rows);
-
 /* Gathers the keys of a sorted run as the last one.  0: out of memory. *cancel
  * not 0: ends early with any result. */
 int			host_retained_add(host_retained *retained, const host_run *run, host_pool *pool,

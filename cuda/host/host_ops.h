@@ -40,56 +40,43 @@ typedef struct host_finish
 	key_plan	plan;
 	tie_rule	ties;
 	uint64_t	rows;
-	uint64_t	limit_bytes;
 	host_begins begins;
-	double		ms;
 } host_finish;
 
 typedef struct host_next_run
 {
 	gsort_retain	retain;
-	uint64_t	limit_bytes;
 	int			retained;
 } host_next_run;
 
-typedef struct host_merge
-{
-	key_plan	plan;
-	uint64_t	limit_bytes;
-	double		ms;
-} host_merge;
-
-typedef struct host_order_fetch
-{
-	uint64_t	first_row;
-	uint32_t	bytes;
-	void	   *to;
-} host_order_fetch;
-
 typedef struct host_fetch
 {
-	host_block block;
+	gsort_block block;
+	uint64_t	units_before;	/* of its split row, in earlier blocks */
 	uint64_t   *to;
 } host_fetch;
 
 /* One operation: a task of the pool, then a pending event. */
-typedef struct host_op
+typedef struct host_op host_op;
+struct host_op
 {
 	host_task	task;			/* must be first; lists of operations are lists of these */
+	void		(*work) (host_op *op);	/* skipped if the job is closing */
 	host_job   *job;
 	gsort_event_kind kind;
 	gsort_status status;
 	uint64_t	tag;
+	uint64_t	limit_bytes;	/* of the device's memory, as it was enqueued */
+	double		ms;				/* time of the work */
 	union
 	{
 		host_chunk	chunk;
 		host_finish	finish;
 		host_next_run next_run;
-		host_merge	merge;
+		key_plan	merge;
 		host_fetch	fetch;
-		host_order_fetch order_fetch;
 	}			u;
-} host_op;
+};
 
 typedef struct host_device
 {
@@ -129,27 +116,8 @@ host_device_of(const host_job *job)
 	return (host_device *) job->common.device;
 }
 
-/* --- the table of operations (host_job.c) --------------------------------- */
-
-uint64_t	host_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units);
-uint64_t	host_job_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain retain);
-uint64_t	host_job_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs);
-uint64_t	host_job_order_bytes(const gsort_job *job, uint64_t rows);
-gsort_status host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job);
-gsort_status host_job_reserve(gsort_job *job, uint64_t rows, uint64_t units);
-gsort_status host_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
-gsort_status host_job_finish_run(gsort_job *job);
-gsort_status host_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t tag);
-gsort_status host_job_next_run(gsort_job *job);
-gsort_status host_job_merge(gsort_job *job, const key_plan *plan);
-gsort_status host_job_fetch_order(gsort_job *job, uint64_t first_row, uint32_t bytes, void *dst,
-								  uint64_t tag);
-void		host_job_close(gsort_job *job);
-
 /* Frees a job that no thread touches any more. */
 void		host_job_free(host_job *job);
-
-/* --- events (host_events.c) ----------------------------------------------- */
 
 int			host_poll(gsort_device *device, gsort_event *out, int max);
 
@@ -157,9 +125,12 @@ void		host_op_list_free(host_task_list *list);
 
 /* --- an operation from start to end --------------------------------------- */
 
-/* NULL: out of memory. */
-host_op    *host_op_new(host_job *job, gsort_event_kind kind, uint64_t tag,
-						void (*run) (host_task *task));
+/* rows: those that it works on by itself, which tell whether it is heavy.
+ * NULL: out of memory. */
+host_op    *host_op_new(host_job *job, gsort_event_kind kind, uint64_t tag, uint64_t rows,
+						void (*work) (host_op *op));
+
+double		host_now_ms(void);
 
 /* Submits the operation behind those of the job that it must wait for. */
 void		host_op_enqueue(host_op *op);
@@ -170,12 +141,6 @@ void		host_op_done(host_op *op);
 /* Ends the job: drops its waiting operations; its close follows the others. */
 void		host_op_close_job(host_job *job);
 
-/* The same for a shutdown, which frees the job itself; a close that still
- * arrives is harmless. */
-void		host_op_drop_waiting(host_job *job);
-
 void		host_op_free(host_op *op);
-
-void		host_wake_caller(host_device *device);
 
 #endif							/* GSORT_HOST_OPS_H */

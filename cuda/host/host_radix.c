@@ -6,17 +6,16 @@
  * Out: sorted pairs on side 0, or the input if it was sorted already.
  *
  * A split divides a range by the highest bits in which its keys differ, or by a
- * table if a sample shows that these bits are not enough (radix_sample.c).  The
+ * table if a sample shows that these bits are not enough (radix_steps.h).  The
  * split counts the digits, turns the counts into places, and scatters the pairs
  * to the other side.  All threads share the split of a large range.  A prefix
  * sum over (digit, part) gives each part its places, which keeps the sort
  * stable.  The result is a list of buckets, and each is sorted by one idle
- * thread (radix_bucket.c).
+ * thread (radix_steps.h).
  *
  * The caller owns the memory of both sides.  Counts and the list of buckets are
  * malloc'd; a thread's buffers are on its stack.
  */
-#include "host/host_radix.h"
 
 #include <stdlib.h>
 
@@ -49,7 +48,6 @@ typedef struct sorter
 	uint32_t	room;
 } sorter;
 
-/* A range that all threads split together. */
 typedef struct split
 {
 	const sorter *sort;
@@ -161,7 +159,6 @@ scatter_part(void *arg, uint32_t part)
 				  part_begin(s, part + 1), s->digit, s->digits, s->places[part], s->shape);
 }
 
-/* Turns the parts' counts into the places of their first pairs, by digit. */
 static void
 place_parts(const split *s)
 {
@@ -215,7 +212,6 @@ add_ordered(sorter *sort, uint64_t begin, uint64_t end, int side)
 
 static gsort_status add_range(sorter *sort, int side, uint64_t begin, uint64_t end);
 
-/* Lists the results of a split on this side; NOMEM. */
 static gsort_status
 add_split(sorter *sort, const split *s, int side)
 {
@@ -241,7 +237,6 @@ scatter_range(split *s)
 	host_pool_for(s->sort->pool, s->parts, scatter_part, s);
 }
 
-/* Sorts a range of a side least significant digit first; NOMEM. */
 static gsort_status
 sort_by_passes(sorter *sort, split *s, uint64_t varying, uint32_t passes, int side)
 {
@@ -264,7 +259,6 @@ sort_by_passes(sorter *sort, split *s, uint64_t varying, uint32_t passes, int si
 	return add_ordered(sort, s->begin, s->begin + s->n, side);
 }
 
-/* Splits a range whose keys vary in these bits; NOMEM. */
 static gsort_status
 split_range(sorter *sort, split *s, uint64_t varying, int side)
 {

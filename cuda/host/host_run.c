@@ -1,14 +1,13 @@
 /*
  * host_run.c
- *	  The memory of a run, and its incoming chunks (see host_run.h).
+ *	  The memory of a run, its incoming chunks, and its blocks (see host_run.h).
  */
 #include "host/host_run.h"
+#include "rows/extents.h"
+#include "rows/ties.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "rows/extents.h"
-#include "rows/tie_bits.h"
 
 /* --- memory --------------------------------------------------------------- */
 
@@ -69,7 +68,6 @@ host_run_drop_keys(host_run *run)
 						 run->key_extents[--run->n_key_extents]);
 }
 
-/* Releases the lookup data of blocks. */
 static void
 drop_blocks(host_run *run)
 {
@@ -137,68 +135,180 @@ copy_to_arena(host_run *run, uint64_t unit, const uint64_t *from, uint64_t units
  * chunk's memory, so each offset is read only once.
  */
 static int
-make_row_words(host_run *run, const host_chunk *chunk)
+make_row_words(host_run *run, const host_chunk *placed)
 {
+	const gsort_chunk *chunk = &placed->chunk;
 	const volatile uint32_t *row_start = chunk->row_start;
-	uint64_t	row = chunk->first_row;
+	uint64_t	row = placed->first_row;
+	uint64_t	data_units = chunk->data_bytes / 8;
 	uint64_t	start = row_start[0];
 
 	if (start != 0)
 		return 0;
 	for (uint32_t i = 1; i <= chunk->rows; i++, row++)
 	{
-		uint64_t   *words = (uint64_t *) run->key_extents[row / GSORT_KEY_EXTENT_ROWS];
 		int			is_last = i == chunk->rows;
-		uint64_t	end = is_last ? chunk->data_units + chunk->more_units : row_start[i];
-		uint64_t	word = row_word_checked(chunk->first_unit, chunk->data_units, start, end,
-											is_last);
+		uint64_t	end = is_last ? data_units + chunk->more_bytes / 8 : row_start[i];
+		uint64_t	word = row_word_checked(placed->first_unit, data_units, start, end, is_last);
 
 		if (word == 0)
 			return 0;
-		words[row % GSORT_KEY_EXTENT_ROWS] = word;
+		*host_run_row_word(run, row) = word;
 		start = end;
 	}
 	return 1;
 }
 
 static void
-copy_keys(host_run *run, const host_chunk *chunk)
+copy_keys(host_run *run, const gsort_chunk *chunk, uint64_t row)
 {
-	uint64_t	row = chunk->first_row;
 	uint64_t	done = 0;
 
 	while (done < chunk->rows)
 	{
-		char	   *extent = run->key_extents[row / GSORT_KEY_EXTENT_ROWS];
-		uint64_t	place = row % GSORT_KEY_EXTENT_ROWS;
-		uint64_t	rows = GSORT_KEY_EXTENT_ROWS - place;
-		uint64_t   *keys = (uint64_t *) extent + GSORT_KEY_EXTENT_ROWS;
-		uint32_t   *nulls = (uint32_t *) (keys + GSORT_KEY_EXTENT_ROWS * (uint64_t) run->columns);
+		uint64_t	rows = gsort_min_u64(GSORT_KEY_EXTENT_ROWS - row % GSORT_KEY_EXTENT_ROWS,
+										 chunk->rows - done);
 
-		if (rows > chunk->rows - done)
-			rows = chunk->rows - done;
-		memcpy(keys + place * run->columns, chunk->keys + done * run->columns,
+		memcpy(host_run_keys(run, row), chunk->keys + done * run->columns,
 			   rows * run->columns * sizeof(uint64_t));
 		if (run->null_mask != 0)
-			memcpy(nulls + place, chunk->nulls + done, rows * sizeof(uint32_t));
+			memcpy(host_run_null_bits(run, row), chunk->nulls + done, rows * sizeof(uint32_t));
 		row += rows;
 		done += rows;
 	}
 }
 
 void
-host_run_append(host_run *run, const host_chunk *chunk)
+host_run_append(host_run *run, const host_chunk *placed)
 {
+	const gsort_chunk *chunk = &placed->chunk;
+
 	if (run->bad_data)
 		return;
 	if (chunk->rows > 0)
 	{
-		if (!make_row_words(run, chunk))
+		if (!make_row_words(run, placed))
 		{
 			run->bad_data = GSORT_BAD_OFFSETS;
 			return;
 		}
-		copy_keys(run, chunk);
+		copy_keys(run, chunk, placed->first_row);
 	}
-	copy_to_arena(run, chunk->first_unit, chunk->data, chunk->data_units);
+	copy_to_arena(run, placed->first_unit, chunk->data, chunk->data_bytes / 8);
+}
+
+/* --- blocks -------------------------------------------------------------- */
+
+/* Distance of prefetches in rows, and the bytes prefetched of each row. */
+#define COPIES_AHEAD		16
+#define ROW_BYTES_AHEAD		256
+#define CACHE_LINE_UNITS	8
+#define SHORT_ROW_UNITS		32
+
+static void
+copy_from_arena(const host_run *run, uint64_t *to, uint64_t unit, uint64_t units)
+{
+	while (units > 0)
+	{
+		uint64_t	now = arena_stretch(unit, units);
+
+		memcpy(to, arena_unit(run->extents, unit), now * 8);
+		unit += now;
+		to += now;
+		units -= now;
+	}
+}
+
+static void
+ask_for_row(const host_run *run, uint64_t word)
+{
+	const uint64_t *row = arena_unit(run->extents, row_word_offset(word));
+	uint64_t	units = row_word_units(word);
+
+	if (units > ROW_BYTES_AHEAD / 8)
+		units = ROW_BYTES_AHEAD / 8;
+	__builtin_prefetch(row);
+	for (uint64_t unit = CACHE_LINE_UNITS; unit < units; unit += CACHE_LINE_UNITS)
+		__builtin_prefetch(row + unit);
+	/* a row may begin anywhere in a line, so its last byte may lie one line
+	 * further */
+	__builtin_prefetch(row + units - 1);
+}
+
+/* Copies short rows by inlined fixed sizes, since a call of memcpy costs more
+ * than the row. */
+static inline void
+copy_short_row(const uint64_t *from, uint64_t *to, uint64_t units)
+{
+	for (; units >= 4; units -= 4, from += 4, to += 4)
+		memcpy(to, from, 32);
+	if (units & 2)
+	{
+		memcpy(to, from, 16);
+		from += 2;
+		to += 2;
+	}
+	if (units & 1)
+		*to = *from;
+}
+
+static uint64_t *
+copy_row(const host_run *run, uint64_t word, uint64_t *to)
+{
+	uint64_t	unit = row_word_offset(word);
+	uint64_t	units = row_word_units(word);
+
+	if (units > SHORT_ROW_UNITS || arena_stretch(unit, units) < units)
+		copy_from_arena(run, to, unit, units);
+	else
+		copy_short_row(arena_unit(run->extents, unit), to, units);
+	return to + units;
+}
+
+/* Copies a block's rows with prefetches, since the rows are scattered.  Returns
+ * the end of the output. */
+static uint64_t *
+write_rows(const host_run *run, const gsort_block *block, uint64_t *to)
+{
+	const uint64_t *words = run->row_words + block->first_row;
+
+	for (uint32_t i = 0; i < block->rows && i < COPIES_AHEAD; i++)
+		ask_for_row(run, words[i]);
+	for (uint32_t i = 0; i < block->rows; i++)
+	{
+		if (i + COPIES_AHEAD < block->rows)
+			ask_for_row(run, words[i + COPIES_AHEAD]);
+		to = copy_row(run, words[i], to);
+	}
+	return to;
+}
+
+/* Copies a piece of a split row.  In a continued block, first_row is the row
+ * behind it. */
+static uint64_t *
+write_piece(const host_run *run, const gsort_block *block, uint64_t units_before, uint64_t *to)
+{
+	uint64_t	row = block->first_row - (block->flags & GSORT_BLOCK_CONTINUED ? 1 : 0);
+
+	copy_from_arena(run, to, row_word_offset(run->row_words[row]) + units_before,
+					block->row_bytes / 8);
+	return to + block->row_bytes / 8;
+}
+
+static void
+write_ties(const host_run *run, const gsort_block *block, uint64_t *to)
+{
+	for (uint32_t word = 0; word < tie_words_of_block(block->rows); word++)
+		*to++ = tie_word_of_block(run->ties, run->rows, block->first_row, block->rows, word);
+}
+
+void
+host_run_fetch(const host_run *run, const gsort_block *block, uint64_t units_before, uint64_t *to)
+{
+	if (block->flags & (GSORT_BLOCK_CONTINUED | GSORT_BLOCK_CONTINUES))
+		to = write_piece(run, block, units_before, to);
+	else
+		to = write_rows(run, block, to);
+	if (run->ties != NULL)
+		write_ties(run, block, to);
 }

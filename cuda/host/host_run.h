@@ -7,7 +7,7 @@
  *
  * host_sort.c turns these into row words in sorted order, and then the keys are
  * no longer needed.  To retain sorted keys (host_merge.c), the sort also keeps
- * the order of the rows. host_fetch.c writes blocks.
+ * the order of the rows. Fetches write blocks.
  *
  * The caller of gsort.h makes the extents and releases the keys; the threads do
  * everything else. host_ops.c serializes feeding, sorting and reading of one
@@ -51,15 +51,9 @@ typedef struct host_run
 
 typedef struct host_chunk
 {
-	uint32_t	rows;
-	uint64_t	data_units;
-	uint64_t	more_units;
+	gsort_chunk chunk;
 	uint64_t	first_unit;		/* place in the arena */
 	uint64_t	first_row;
-	const uint64_t *data;
-	const uint32_t *row_start;
-	const uint64_t *keys;
-	const uint32_t *nulls;
 } host_chunk;
 
 /* 0: out of memory. */
@@ -84,36 +78,36 @@ void		host_run_clear(host_run *run);
 void		host_run_free(host_run *run);
 
 /* Appends a chunk, or sets bad_data.  Runs on threads of the pool. */
-void		host_run_append(host_run *run, const host_chunk *chunk);
+void		host_run_append(host_run *run, const host_chunk *placed);
 
 /* --- a key extent: row words, each row's keys side by side, NULL bits ----- */
 
-static inline const char *
+static inline char *
 host_run_key_extent(const host_run *run, uint64_t row)
 {
 	return run->key_extents[row / GSORT_KEY_EXTENT_ROWS];
 }
 
-static inline uint64_t
+static inline uint64_t *
 host_run_row_word(const host_run *run, uint64_t row)
 {
-	return ((const uint64_t *) host_run_key_extent(run, row))[row % GSORT_KEY_EXTENT_ROWS];
+	return (uint64_t *) host_run_key_extent(run, row) + row % GSORT_KEY_EXTENT_ROWS;
 }
 
-static inline const uint64_t *
+static inline uint64_t *
 host_run_keys(const host_run *run, uint64_t row)
 {
-	return (const uint64_t *) host_run_key_extent(run, row) + GSORT_KEY_EXTENT_ROWS +
+	return (uint64_t *) host_run_key_extent(run, row) + GSORT_KEY_EXTENT_ROWS +
 		row % GSORT_KEY_EXTENT_ROWS * run->columns;
 }
 
 /* Requires a null_mask other than 0. */
-static inline const uint32_t *
+static inline uint32_t *
 host_run_null_bits(const host_run *run, uint64_t row)
 {
-	const uint64_t *keys = (const uint64_t *) host_run_key_extent(run, row) + GSORT_KEY_EXTENT_ROWS;
+	uint64_t   *keys = (uint64_t *) host_run_key_extent(run, row) + GSORT_KEY_EXTENT_ROWS;
 
-	return (const uint32_t *) (keys + GSORT_KEY_EXTENT_ROWS * (uint64_t) run->columns) +
+	return (uint32_t *) (keys + GSORT_KEY_EXTENT_ROWS * (uint64_t) run->columns) +
 		row % GSORT_KEY_EXTENT_ROWS;
 }
 
@@ -125,18 +119,9 @@ host_run_nulls(const host_run *run, uint64_t row)
 
 /* --- fetches -------------------------------------------------------------- */
 
-/* The contents of one block. */
-typedef struct host_block
-{
-	uint64_t	first_row;
-	uint32_t	rows;			/* rows that begin in the block */
-	uint64_t	units;
-	int			is_stretch;		/* the block holds a piece of first_row */
-	uint64_t	first_unit;		/* offset of the piece in the row */
-} host_block;
-
-/* Writes the block's bytes, as gsort.h describes them (host_fetch.c).  Any
- * number of threads may fetch at once. */
-void		host_run_fetch(const host_run *run, const host_block *block, uint64_t *to);
+/* Writes the block's bytes, as gsort.h describes them. units_before: those of
+ * its split row in earlier blocks.  Any number of threads may fetch at once. */
+void		host_run_fetch(const host_run *run, const gsort_block *block, uint64_t units_before,
+						   uint64_t *to);
 
 #endif							/* GSORT_HOST_RUN_H */

@@ -1,13 +1,11 @@
 /*
  * host_segments.c
- *	  Sorts rows that share their first word (see host_segments.h).
+ *	  Sorts rows that share their first word (see host_sort.h).
  *
  * A thread makes the second words of a segment and sorts them in the cache.
  * Rows that tie again are sorted by the next word in the same way.
  */
-#include "host/host_segments.h"
-
-#include "host/radix_steps.h"
+#include "host/host_sort.h"
 
 /* A longer segment would keep one thread busy while the others wait.  Builds
  * with race detection set it low, so that short inputs have long segments

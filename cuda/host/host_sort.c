@@ -11,18 +11,17 @@
  * caller has the directory, so a failure in between loses nothing.
  *
  * Keys of several words are sorted by the first word; then the other words sort
- * the rows that it leaves tied (host_segments.h).
+ * the rows that it leaves tied (host_segments.c).
  *
  * Every step is a loop over parts of the rows, shared by the idle threads.
  */
 #include "host/host_sort.h"
+#include "host/radix_steps.h"
+#include "rows/ties.h"
+#include "rows/block_cut.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "host/host_radix.h"
-#include "host/host_segments.h"
-#include "rows/tie_bits.h"
 
 typedef struct sorter
 {
@@ -42,7 +41,6 @@ typedef struct sorter
 
 /* --- memory --------------------------------------------------------------- */
 
-/* Rounds the length of an array up to whole cache lines. */
 static uint64_t
 padded_rows(uint64_t rows)
 {
@@ -56,26 +54,19 @@ host_sort_bytes(const gsort_job_options *options, uint64_t rows)
 
 	if (rows == 0)
 		return 0;
-	bytes = host_block_bytes(8 * rows) + host_block_bytes(16 * padded_rows(rows));
+	bytes = whole_pages(8 * rows) + whole_pages(16 * padded_rows(rows));
 	if (tie_bits_wanted(options))
-		bytes += host_block_bytes(tie_bits_bytes(rows));
+		bytes += whole_pages(tie_bits_bytes(rows));
 	return bytes;
 }
 
 uint64_t
 host_sort_order_bytes(uint64_t rows)
 {
-	return host_block_bytes(4 * rows);
+	return whole_pages(4 * rows);
 }
 
 /* --- sort words ----------------------------------------------------------- */
-
-static inline __attribute__((always_inline)) int
-keys_hold(const sorter *sort, uint64_t row)
-{
-	return key_plan_holds(sort->plan, host_run_keys(sort->run, row), 1,
-						  host_run_nulls(sort->run, row));
-}
 
 /* Makes a sort word for each row; the first pass checks keys. */
 static void
@@ -107,27 +98,15 @@ make_words_of(void *arg, uint64_t begin, uint64_t end)
 		atomic_store(&sort->bad_keys, 1);
 }
 
-/* Checks the keys only, for plans without words. */
-static void
-check_keys_of(void *arg, uint64_t begin, uint64_t end)
-{
-	sorter	   *sort = arg;
-
-	for (uint64_t i = begin; i < end; i++)
-	{
-		if (!keys_hold(sort, i))
-			atomic_store(&sort->bad_keys, 1);
-	}
-}
-
 /* The bits of row numbers that the only word has room for; 0 if it lacks the
- * room, or if its ties are sorted by other words. */
+ * room, or if its ties are sorted by other words.  Equal keys have a word of no
+ * bits. */
 static uint32_t
 row_bits_of(const key_plan *plan, uint64_t rows)
 {
 	uint32_t	bits = significant_bits(rows - 1);
 
-	return plan->words == 1 && plan->word_bits[0] + bits <= 64 ? bits : 0;
+	return plan->words <= 1 && plan->word_bits[0] + bits <= 64 ? bits : 0;
 }
 
 /* Makes the words of one number in the current order, sorts by them and
@@ -190,7 +169,6 @@ sort_long_segment(const sorter *sort, uint64_t begin, uint64_t end, host_pool *p
 	return status;
 }
 
-/* Sorts the ties of the first word by the other words; NOMEM. */
 static gsort_status
 sort_segments(const sorter *sort, host_pool *pool, const host_pairs *spare,
 			  const atomic_int *cancel)
@@ -234,13 +212,8 @@ sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 	gsort_status status;
 
 	sort->order.rows = NULL;
-	if (sort->plan->words == 0)
-	{
-		host_pool_for_rows(pool, sort->rows, check_keys_of, sort);
-		return atomic_load(&sort->bad_keys) ? GSORT_BAD_DATA : GSORT_OK;
-	}
 	status = sort_by_word(sort, 0, pool, sides, cancel);
-	if (status != GSORT_OK || sort->plan->words == 1)
+	if (status != GSORT_OK || sort->plan->words <= 1)
 		return status;
 	if (sort->order.rows == NULL)
 		number_rows(sort, pool, sides[1].rows);
@@ -248,17 +221,6 @@ sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 }
 
 /* --- ties ----------------------------------------------------------------- */
-
-/* XOR of the first sort words of rows i - 1 and i of the order. */
-static inline uint64_t
-difference_at(const sorter *sort, uint64_t i)
-{
-	const uint64_t *words = sort->order.keys;
-
-	if (sort->plan->words == 0)
-		return 0;
-	return (words[i] ^ words[i - 1]) >> sort->row_bits;
-}
 
 static inline row_keys
 keys_at(const sorter *sort, uint64_t i)
@@ -277,10 +239,11 @@ static void
 mark_ties_of(void *arg, uint64_t begin, uint64_t end)
 {
 	const sorter *sort = arg;
+	const uint64_t *words = sort->order.keys;
 
 	for (uint64_t i = begin > 0 ? begin : 1; i < end; i++)
 	{
-		uint64_t	difference = difference_at(sort, i);
+		uint64_t	difference = (words[i] ^ words[i - 1]) >> sort->row_bits;
 		row_keys	row;
 		row_keys	before;
 
@@ -291,6 +254,162 @@ mark_ties_of(void *arg, uint64_t begin, uint64_t end)
 		if (tie_rule_ties(&sort->ties_of, difference, &row, &before))
 			sort->ties[i / 32] |= 1u << i % 32;
 	}
+}
+
+/* --- row words and block begins ------------------------------------------ */
+
+/*
+ * The rows are divided into parts, one task each.  A task copies the row words
+ * of its part into sorted order and sums their lengths.  The sums give each
+ * part its offset in the sorted stream.  Each part then finds the blocks that
+ * begin in it.
+ */
+
+typedef struct part_result
+{
+	uint64_t	units;			/* length of the part's rows */
+	uint64_t	longest_short_units;
+	uint64_t	before_units;	/* length of all rows before the part */
+	uint64_t	place;			/* place of its first begin, in a room for all possible ones */
+	uint64_t	n;				/* begins found */
+} part_result;
+
+typedef struct begin_search
+{
+	const host_run *run;
+	const uint32_t *order;		/* NULL: the order as fed */
+	uint64_t	rows;
+	uint32_t	parts;
+	uint64_t   *row_words;
+	block_cut	cut;
+	part_result *results;
+	host_begins *begins;
+} begin_search;
+
+static void
+order_row_words_part(void *arg, uint32_t part)
+{
+	const begin_search *search = arg;
+	const uint32_t *rows = search->order;
+	part_result *result = &search->results[part];
+	uint64_t	long_units = block_cut_long_units(search->run->block_bytes);
+	uint64_t	end = host_part_begin(search->rows, search->parts, part + 1);
+	uint64_t	total = 0;
+	uint64_t	longest = 0;
+
+	for (uint64_t i = host_part_begin(search->rows, search->parts, part); i < end; i++)
+	{
+		uint64_t	word;
+		uint64_t	units;
+
+		if (rows != NULL && i + ROWS_AHEAD < end)
+			__builtin_prefetch(host_run_row_word(search->run, rows[i + ROWS_AHEAD]));
+		word = *host_run_row_word(search->run, rows != NULL ? rows[i] : i);
+		units = row_word_units(word);
+		search->row_words[i] = word;
+		total += units;
+		if (units <= long_units && units > longest)
+			longest = units;
+	}
+	result->units = total;
+	result->longest_short_units = longest;
+}
+
+static void
+find_begins_part(void *arg, uint32_t part)
+{
+	const begin_search *search = arg;
+	const block_cut *cut = &search->cut;
+	part_result *result = &search->results[part];
+	uint64_t	i = host_part_begin(search->rows, search->parts, part);
+	uint64_t	end = host_part_begin(search->rows, search->parts, part + 1);
+	uint64_t	offset = result->before_units;
+	uint64_t	previous = i > 0 ? row_word_units(search->row_words[i - 1]) : 0;
+	/* short rows below this offset begin no block, which saves divisions */
+	uint64_t	next_cut = 0;
+
+	for (; i < end; i++)
+	{
+		uint64_t	units = row_word_units(search->row_words[i]);
+
+		if (offset >= next_cut || units > cut->long_units || previous > cut->long_units)
+		{
+			if (block_cut_begins(cut, offset, units, previous))
+				search->begins->begins[result->place + result->n++] = (block_begin) {i, offset};
+			next_cut = (offset / cut->stride_units + 1) * cut->stride_units;
+		}
+		offset += units;
+		previous = units;
+	}
+}
+
+/* Computes the parts' offsets from their lengths, the block cut, and the room
+ * for begins. 0: out of memory. */
+static int
+place_parts(begin_search *search)
+{
+	uint64_t	longest = 0;
+	uint64_t	before = 0;
+	uint64_t	place = 0;
+
+	for (uint32_t part = 0; part < search->parts; part++)
+	{
+		part_result *result = &search->results[part];
+
+		result->before_units = before;
+		result->place = place;
+		before += result->units;
+		place += block_cut_begins_at_most(host_part_begin(search->rows, search->parts, part + 1) -
+										  host_part_begin(search->rows, search->parts, part),
+										  result->units, search->run->block_bytes);
+		if (result->longest_short_units > longest)
+			longest = result->longest_short_units;
+	}
+	search->cut = block_cut_make(search->run->block_bytes, search->run->with_ties, longest);
+	search->begins->begins = malloc((place + 1) * sizeof(*search->begins->begins));
+	return search->begins->begins != NULL;
+}
+
+static void
+join_begins(const begin_search *search)
+{
+	host_begins *begins = search->begins;
+
+	begins->n = 0;
+	for (uint32_t part = 0; part < search->parts; part++)
+	{
+		const part_result *found = &search->results[part];
+
+		memmove(begins->begins + begins->n, begins->begins + found->place,
+				found->n * sizeof(*begins->begins));
+		begins->n += found->n;
+	}
+}
+
+/* Finds row words in sorted order, and the block begins.  order NULL: as fed.
+ * row_words has room for all rows.  0: out of memory. */
+static int
+find_begins(const host_run *run, host_pool *pool, const uint32_t *order, uint64_t rows,
+			uint64_t *row_words, host_begins *begins)
+{
+	begin_search search = {
+		.run = run, .order = order, .rows = rows, .parts = host_parts(pool, rows),
+		.row_words = row_words, .begins = begins
+	};
+	int			placed;
+
+	search.results = calloc(search.parts, sizeof(*search.results));
+	if (search.results == NULL)
+		return 0;
+	host_pool_for(pool, search.parts, order_row_words_part, &search);
+	placed = place_parts(&search);
+	if (placed)
+	{
+		host_pool_for(pool, search.parts, find_begins_part, &search);
+		join_begins(&search);
+	}
+	free(search.results);
+	return placed;
 }
 
 /* --- the sort ------------------------------------------------------------- */
@@ -331,20 +450,21 @@ sort_in_blocks(sorter *sort, host_pool *pool, const atomic_int *cancel, host_beg
 		return GSORT_NOMEM;
 	if (sort->ties != NULL)
 		host_pool_for_rows(pool, sort->rows, mark_ties_of, sort);
-	if (!host_begins_find(sort->run, pool, sort->order.rows, sort->rows, sort->row_words, begins))
-		return GSORT_NOMEM;
-	return GSORT_OK;
+	return find_begins(sort->run, pool, sort->order.rows, sort->rows, sort->row_words, begins) ?
+		GSORT_OK : GSORT_NOMEM;
 }
 
-/* Frees the work block, except for the order if it is requested. */
 static void
 end_work(host_run *run, const sorter *sort, char *work, uint64_t bytes, int retain_order)
 {
+	uint64_t	order_bytes = host_sort_order_bytes(sort->rows);
+
 	if (retain_order && sort->order.rows != NULL)
 	{
 		run->order = (uint32_t *) work;
 		memmove(run->order, sort->order.rows, 4 * sort->rows);
-		host_block_shrink(run->memory, &run->account, work, bytes, 4 * sort->rows);
+		host_block_give(run->memory, &run->account, work + order_bytes,
+						whole_pages(bytes) - order_bytes);
 	}
 	else
 		host_block_give(run->memory, &run->account, work, bytes);
@@ -384,8 +504,7 @@ host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, const tie_ru
 	end_work(run, &sort, work, bytes, retain_order && status == GSORT_OK);
 	if (status != GSORT_OK)
 	{
-		free(begins->rows);
-		free(begins->units);
+		free(begins->begins);
 		memset(begins, 0, sizeof(*begins));
 		host_run_drop_order(run);
 	}

@@ -15,22 +15,16 @@
 
 #include "host/host_pool.h"
 #include "host/host_run.h"
-#include "rows/tie_rule.h"
+#include "host/radix_steps.h"
+#include "rows/ties.h"
 
-/* The block begins of a sorted run.  The arrays are malloc'd; the receiver owns
- * them. */
+/* The block begins of a sorted run, with room for one more.  malloc'd; the
+ * receiver owns them. */
 typedef struct host_begins
 {
-	uint32_t   *rows;
-	uint64_t   *units;
+	block_begin *begins;
 	uint64_t	n;
-	uint64_t	total_units;
 } host_begins;
-
-/* Finds row words in sorted order, and the block begins (host_begins.c).
- * order NULL: as fed.  row_words has room for all rows.  0: out of memory. */
-int			host_begins_find(const host_run *run, host_pool *pool, const uint32_t *order,
-							 uint64_t rows, uint64_t *row_words, host_begins *begins);
 
 /* Memory of a sort of that many rows beside the extents. */
 uint64_t	host_sort_bytes(const gsort_job_options *options, uint64_t rows);
@@ -47,5 +41,26 @@ uint64_t	host_sort_order_bytes(uint64_t rows);
 gsort_status host_run_sort(host_run *run, host_pool *pool, const key_plan *plan,
 						   const tie_rule *ties_of, uint64_t rows, int retain_order,
 						   uint64_t limit_bytes, const atomic_int *cancel, host_begins *begins);
+
+/* --- rows that share their first word (host_segments.c) ------------------- */
+
+/* A segment is a stretch of such rows.  One thread sorts it by the other words,
+ * in turn; the caller sorts each long segment with all threads. */
+typedef struct host_segments
+{
+	const host_run *run;
+	const key_plan *plan;
+	uint64_t	n;
+	/* the sorted first words with their rows, and the same space again; the
+	 * space of a segment's words holds its other words while it is sorted */
+	host_pairs	sides[2];
+	const atomic_int *cancel;	/* not 0: the sort ends early with any result */
+} host_segments;
+
+/* Sorts all segments but the long ones.  Stable. */
+void		host_segments_sort(host_pool *pool, const host_segments *segments);
+
+/* Finds the next long segment behind *end, which is 0 at first.  0: no more. */
+int			host_segments_next_long(const host_segments *segments, uint64_t *begin, uint64_t *end);
 
 #endif							/* GSORT_HOST_SORT_H */

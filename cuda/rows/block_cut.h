@@ -24,7 +24,14 @@ typedef struct block_cut
 	uint64_t	piece_units;	/* part of a long row in one of its blocks */
 } block_cut;
 
-/* Length in units of the longest row that may share a block. */
+/* The first row of a block, in sorted order, and its offset in units in the
+ * sorted stream. */
+typedef struct block_begin
+{
+	uint64_t	row;
+	uint64_t	units;
+} block_begin;
+
 static inline GSORT_HD uint64_t
 block_cut_long_units(uint32_t block_bytes)
 {

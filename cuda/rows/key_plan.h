@@ -195,7 +195,6 @@ key_plan_make(uint32_t columns, uint32_t null_first_mask, const gsort_column_sta
 	return plan;
 }
 
-/* True if some of the bits lie in the word. */
 static inline GSORT_HD int
 key_place_is_in(const key_place *place, uint32_t word)
 {
@@ -246,7 +245,6 @@ key_plan_word(const key_plan *plan, uint32_t word, const uint64_t *keys, size_t 
 	return bits & key_low_bits(plan->word_bits[word]);
 }
 
-/* The bits of a word that belong to a column. */
 static inline uint64_t
 key_plan_bits_of_column(const key_plan *plan, uint32_t word, uint32_t column)
 {

@@ -27,7 +27,6 @@ typedef enum gsort_bad_data
 	GSORT_BAD_KEYS				/* some keys contradict the statistics */
 } gsort_bad_data;
 
-/* Statistics of an empty set of values. */
 static inline void
 key_stats_init(gsort_column_stats *stats)
 {
@@ -50,7 +49,6 @@ key_stats_fold(gsort_column_stats *stats, const gsort_column_stats *more)
 	stats->nulls += more->nulls;
 }
 
-/* True if the value matches the statistics. */
 static inline GSORT_HD int
 key_stats_hold_value(const gsort_column_stats *stats, uint64_t value)
 {

@@ -14,8 +14,6 @@
 #else
 #include <cuda_runtime.h>
 
-#include <atomic>
-
 /* Dynamic shared memory of a kernel, 16-byte aligned. */
 #define SHARED_MEMORY(name) extern __shared__ __align__(16) unsigned char name[]
 
@@ -33,32 +31,22 @@ struct launch_hook
 
 inline thread_local launch_hook watching_launches = {NULL, NULL};
 
-/* Calls the test's hook, and raises the kernel's limit of shared memory. */
-template<typename... Parameters>
-static cudaError_t
-prepare_launch(void (*kernel) (Parameters...), size_t shared_bytes)
-{
-	static_assert((0 + ... + (sizeof(Parameters) + 8)) <= ARGUMENT_BYTES_MAX,
-				  "arguments of a kernel");
-	launch_hook hook = watching_launches;
-	cudaError_t error = hook.refusal != NULL ? hook.refusal(hook.device) : cudaSuccess;
-
-	if (error == cudaSuccess && shared_bytes > SHARED_BYTES_WITHOUT_ASKING)
-		error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-									 (int) shared_bytes);
-	return error;
-}
-
 /* Enqueues the kernel, with an optional attribute.  On an error, which is the
- * launch's own, nothing was enqueued. */
+ * launch's own or the test's, nothing was enqueued. */
 template<typename... Parameters, typename... Arguments>
 static cudaError_t
 launch_with(cudaLaunchAttribute *attribute, void (*kernel) (Parameters...), unsigned blocks,
 			unsigned threads, size_t shared_bytes, cudaStream_t stream, Arguments... arguments)
 {
-	cudaError_t error = prepare_launch(kernel, shared_bytes);
+	static_assert((0 + ... + (sizeof(Parameters) + 8)) <= ARGUMENT_BYTES_MAX,
+				  "arguments of a kernel");
+	launch_hook hook = watching_launches;
+	cudaError_t error = hook.refusal != NULL ? hook.refusal(hook.device) : cudaSuccess;
 	cudaLaunchConfig_t config = {};
 
+	if (error == cudaSuccess && shared_bytes > SHARED_BYTES_WITHOUT_ASKING)
+		error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+									 (int) shared_bytes);
 	if (error != cudaSuccess)
 		return error;
 	config.gridDim = dim3(blocks);
@@ -116,8 +104,6 @@ await_kernel_ahead(void)
 	await_end_of_kernel_ahead();
 }
 
-#define DEVICES_CACHED	32
-
 /*
  * Determines whether kernels may launch early.  Early launch is safe only if
  * the loaded code was compiled for 9.0 or later and so contains
@@ -128,21 +114,19 @@ await_kernel_ahead(void)
 static inline cudaError_t
 find_early_launches(const void *kernel, bool *early)
 {
-	enum answer {UNKNOWN, EARLY, IN_TURN};
-	static std::atomic<answer> answers[DEVICES_CACHED];
+	static thread_local int known_ordinal = -1;
+	static thread_local bool known_early;
 	cudaFuncAttributes attributes = {};
-	int			ordinal = 0;
+	int			ordinal;
 	cudaError_t error = cudaGetDevice(&ordinal);
-	bool		cached = error == cudaSuccess && ordinal < DEVICES_CACHED;
-	answer		known = cached ? answers[ordinal].load(std::memory_order_relaxed) : UNKNOWN;
 
-	*early = known == EARLY;
-	if (error != cudaSuccess || known != UNKNOWN)
-		return error;
-	error = cudaFuncGetAttributes(&attributes, kernel);
-	*early = error == cudaSuccess && attributes.ptxVersion * 10 >= EARLY_LAUNCH_ARCH;
-	if (error == cudaSuccess && cached)
-		answers[ordinal].store(*early ? EARLY : IN_TURN, std::memory_order_relaxed);
+	if (error == cudaSuccess && ordinal != known_ordinal)
+	{
+		error = cudaFuncGetAttributes(&attributes, kernel);
+		known_early = attributes.ptxVersion * 10 >= EARLY_LAUNCH_ARCH;
+		known_ordinal = error == cudaSuccess ? ordinal : -1;
+	}
+	*early = known_early;
 	return error;
 }
 

@@ -51,7 +51,6 @@ describe_device(sort_device *device)
 	return cudaSuccess;
 }
 
-/* The destination of a stage's launches. */
 typedef struct launch_target
 {
 	sort_device device;

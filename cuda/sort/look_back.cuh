@@ -6,19 +6,16 @@
  * Out: the sum of the counts of all earlier tiles.
  *
  * A tile first publishes its own counts and later the inclusive sum up to its
- * end.  The tile adds up the published counts of earlier tiles, back to one
- * whose inclusive sum is published (Merrill, Garland, "Single-pass parallel
- * prefix scan with decoupled look-back", 2016).  The tile waits for tiles that
- * have not published yet, so these must be running.  Therefore blocks take tile
- * numbers in turn.
+ * end.  It adds up the published counts of earlier tiles, back to one whose
+ * inclusive sum is published (Merrill, Garland, "Single-pass parallel prefix
+ * scan with decoupled look-back", 2016).  It waits for tiles that have not
+ * published yet, so these must be running: blocks take tile numbers in turn.
  *
- * A state is one word that holds a number and its kind.  Other tiles read only
- * this word, so no fence is needed.  The word 0 means not published.
- *
- * States come in two kinds.  A radix pass has a 32-bit state for each digit of
- * each tile; a thread looks back for four neighbouring digits.  Row placement
- * needs one wider sum per tile; a warp looks back for it, at the states of 32
- * tiles at once.
+ * A state is one word that holds a number and its kind; 0: not published.
+ * Other tiles read only this word, so no fence is needed.  A radix pass has a
+ * 32-bit state for each digit of each tile, and a thread looks back for four
+ * neighbouring digits.  Row placement needs one wider sum per tile, and a warp
+ * looks back for it, at the states of 32 tiles at once.
  */
 #ifndef GSORT_LOOK_BACK_CUH
 #define GSORT_LOOK_BACK_CUH
@@ -132,41 +129,23 @@ look_back(const uint32_t *states, uint32_t tile, uint32_t pass, uint32_t places[
 
 #define SUM_STATE_BITS		62	/* width of the sum; the kind lies above, as STATE_ALL of pass 0 */
 
-SORT_DEVICE uint64_t
-load_sum_state(const uint64_t *state)
+/* Other tiles read and write a state as one word. */
+SORT_DEVICE volatile uint64_t &
+sum_state(uint64_t *states, uint32_t tile)
 {
-#ifdef GSORT_EMULATE
-	return *(const volatile uint64_t *) state;
-#else
-	uint64_t	x;
-
-	asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(x) : "l"(state) : "memory");
-	return x;
-#endif
-}
-
-/* Stores state and value as one word, since other tiles read only that. */
-SORT_DEVICE void
-store_sum_state(uint64_t *state, uint64_t kind, uint64_t value)
-{
-#ifdef GSORT_EMULATE
-	*state = kind << SUM_STATE_BITS | value;
-#else
-	asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" :: "l"(state),
-				 "l"(kind << SUM_STATE_BITS | value) : "memory");
-#endif
+	return *(volatile uint64_t *) &states[tile];
 }
 
 /* The sum over all tiles before this one, which is not tile 0.  The whole warp
  * calls, and each lane receives the sum. */
 SORT_DEVICE uint64_t
-sum_of_tiles_before(const uint64_t *states, uint32_t tile)
+sum_of_tiles_before(uint64_t *states, uint32_t tile)
 {
 	uint64_t	sum = 0;
 
 	for (;;)
 	{
-		uint64_t	state = lane_id() < tile ? load_sum_state(&states[tile - 1 - lane_id()]) :
+		uint64_t	state = lane_id() < tile ? sum_state(states, tile - 1 - lane_id()) :
 			(uint64_t) STATE_ALL(0) << SUM_STATE_BITS;
 		uint64_t	kind = state >> SUM_STATE_BITS;
 		uint32_t	published = __ballot_sync(WHOLE_WARP, kind != 0);
@@ -196,12 +175,12 @@ publish_and_look_back(uint64_t *states, uint32_t tile, uint64_t own, uint64_t *f
 	if (tile > 0)
 	{
 		if (lane_id() == 0)
-			store_sum_state(&states[tile], STATE_OF_TILE, own);
+			sum_state(states, tile) = (uint64_t) STATE_OF_TILE << SUM_STATE_BITS | own;
 		before = sum_of_tiles_before(states, tile);
 	}
 	if (lane_id() == 0)
 	{
-		store_sum_state(&states[tile], STATE_ALL(0), before + own);
+		sum_state(states, tile) = (uint64_t) STATE_ALL(0) << SUM_STATE_BITS | (before + own);
 		*first = before;
 	}
 }

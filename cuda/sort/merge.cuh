@@ -7,12 +7,10 @@
  * Out: their rows, emitted at their places.
  *
  * Each segment's tiles are sorted, then its runs are merged pairwise, level by
- * level over all segments.  A prefix sum over the segments' tile counts gives
- * each block its output tile, and merge path cuts the tile out of its two runs.
- * Therefore no segment's length unbalances the work.  Levels alternate between
- * the two item arrays, so that the last one reads the level 2 array and emits.
- *
- * merge_path.cuh makes the cuts (Green, McColl, Bader, 2012).
+ * level over all segments.  Tiles are numbered through all segments, blocks
+ * take them in turn, and merge path cuts each out of its two runs.  Therefore
+ * no segment's length unbalances the work.  Levels alternate between the two
+ * item arrays, so that the last one reads the level 2 array and emits.
  *
  * A segment of r tiles takes ceil(log2 r) levels: n log n for any keys.
  */
@@ -22,41 +20,11 @@
 #include "sort/launch.cuh"
 #include "sort/tile_sort.cuh"
 
-#define MERGE_PLAN_THREADS 1024
-
 /* Merge levels of a segment, which has more than one tile. */
 static inline GSORT_HD uint32_t
 merge_levels(uint32_t count, uint32_t tile)
 {
 	return significant_bits((count - 1) / tile);
-}
-
-/* Numbers the tiles of all segments.  Grid: one block of MERGE_PLAN_THREADS. */
-template<int Tile>
-static __global__ void
-__launch_bounds__(MERGE_PLAN_THREADS)
-merge_plan_kernel(partition_plan *plan, long_segment *segments)
-{
-	await_kernel_ahead();
-	__shared__ uint32_t warp_sums[2][WARP_THREADS];
-	uint32_t	tiles_before = 0;
-	uint32_t	turn = 0;
-
-	for (uint32_t base = 0; base < plan->listed.long_segments; base += MERGE_PLAN_THREADS,
-		 turn ^= 1)
-	{
-		uint32_t	r = base + threadIdx.x;
-		uint32_t	tiles = r < plan->listed.long_segments ? (segments[r].count + Tile - 1) / Tile :
-			0;
-		uint32_t	total;
-		uint32_t	first = block_exclusive_sum<MERGE_PLAN_THREADS>(tiles, warp_sums[turn], &total);
-
-		if (r < plan->listed.long_segments)
-			segments[r].first_tile = tiles_before + first;
-		tiles_before += total;
-	}
-	if (threadIdx.x == 0)
-		plan->listed.long_tiles = tiles_before;
 }
 
 SORT_DEVICE long_segment
@@ -75,7 +43,7 @@ sort_tiles_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 					   const partition_plan *plan, const long_segment *segments,
 					   item_order<Wide> order)
 {
-	typedef merge_sort_memory<Row::SORT_TILE, Wide> memory;
+	typedef merge_memory<Row::SORT_TILE, Wide> memory;
 
 	memory	   &shared = *(memory *) raw;
 	item_arrays<Wide> items = {shared.first, shared.second};
@@ -105,7 +73,7 @@ sort_tiles_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 /*
  * Sorts each tile of each long segment, from level 2 to the first merge level's
  * input.  Grid: any, each block takes tiles in turn; blocks of SORT_THREADS;
- * shared: merge_sort_memory.
+ * shared: merge_memory.
  */
 template<typename Row, bool MayBeWide>
 static __global__ void
@@ -122,21 +90,13 @@ merge_sort_tiles_kernel(item_arrays<true> level1, item_arrays<true> level2,
 	});
 }
 
-template<int Tile, bool Wide>
-struct merge_level_memory
-{
-	uint64_t	first[Tile];
-	uint32_t	second[Wide ? Tile : 4];
-	uint32_t	taken_from_a[2];	/* items of a before the tile, and up to its end */
-};
-
 /*
  * Merges the places [at, at + count) of the merge of a and b into the tile in
  * shared memory.  The whole block calls; on return each thread sees the result.
  */
 template<typename Row, bool Wide, typename Order>
 SORT_DEVICE void
-merge_one_tile(merge_level_memory<Row::SORT_TILE, Wide> &shared, item_arrays<Wide> a,
+merge_one_tile(merge_memory<Row::SORT_TILE, Wide> &shared, item_arrays<Wide> a,
 			   uint32_t a_count, item_arrays<Wide> b, uint32_t b_count, uint32_t at, uint32_t count,
 			   const Order &order)
 {
@@ -176,7 +136,7 @@ merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 					   const partition_plan *plan, const long_segment *segments, uint32_t level,
 					   item_order<Wide> order, const Emit &emit)
 {
-	typedef merge_level_memory<Row::SORT_TILE, Wide> memory;
+	typedef merge_memory<Row::SORT_TILE, Wide> memory;
 
 	memory	   &shared = *(memory *) raw;
 	item_arrays<Wide> items = {shared.first, shared.second};
@@ -221,7 +181,7 @@ merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
  * Merges runs of SORT_TILE << level items pairwise, for each of the levels; a
  * segment's last level emits.  Grid: any, each block takes output tiles in
  * turn; with several levels, all blocks run at once.  Blocks of SORT_THREADS;
- * shared: merge_level_memory.
+ * shared: merge_memory.
  */
 template<typename Row, bool MayBeWide, typename Emit>
 static __global__ void

@@ -19,9 +19,10 @@
 #ifndef GSORT_MULTIWAY_MERGE_CUH
 #define GSORT_MULTIWAY_MERGE_CUH
 
-#include "sort/merge_path.cuh"
+#include "sort/items.cuh"
 #include "sort/multiway_select.cuh"
 #include "sort/tuning.h"
+#include "sort/launch_plan.cuh"
 
 /* --- merging a tile ------------------------------------------------------- */
 
@@ -115,7 +116,6 @@ load_stretches(multiway_memory<Key, Row> &shared, const key_source<Key> &source,
 	}
 }
 
-/* Adapts keys to merge_path. */
 template<typename Key>
 struct key_array
 {
@@ -287,6 +287,96 @@ multiway_merge_kernel(key_source<Key> source, uint64_t *order, const merge_run *
 	for (uint32_t width = 1; width < n_runs; width *= 2)
 		merge_round(shared, n_runs, width, count);
 	write_order(shared, first, count, order);
+}
+
+/* --- launches ------------------------------------------------------------ */
+
+#define SAMPLE_TILES	4			/* output tiles per sample of a run */
+
+typedef struct merge_scratch
+{
+	merge_run  *runs;			/* [runs] */
+	uint64_t   *ranks;			/* [samples] */
+	uint32_t   *places;			/* [samples][runs] */
+	uint32_t   *splits;			/* [tiles + 1][runs] */
+	size_t		bytes;
+} merge_scratch;
+
+static inline merge_scratch
+merge_lay_out(uint64_t total, uint32_t n_runs, void *d_scratch)
+{
+	scratch_cursor cursor = {(uintptr_t) d_scratch};
+	uint64_t	samples = total / (SAMPLE_TILES * MERGE_ROW::TILE) + n_runs;
+	merge_scratch scratch;
+
+	take(&cursor, &scratch.runs, n_runs);
+	take(&cursor, &scratch.ranks, samples);
+	take(&cursor, &scratch.places, samples * n_runs);
+	take(&cursor, &scratch.splits, (tiles_for(total, MERGE_ROW::TILE) + 1ull) * n_runs);
+	scratch.bytes = cursor.at - (uintptr_t) d_scratch;
+	return scratch;
+}
+
+/* Numbers the runs' samples, and copies the run descriptions to the device.
+ * CUDA reads so few bytes before the call returns. */
+static inline cudaError_t
+record_runs(const merge_run *runs, uint32_t n_runs, uint32_t stride, merge_run *d_runs,
+			uint32_t *n_samples, cudaStream_t stream)
+{
+	merge_run	numbered[GSORT_MERGE_RUNS_MAX];
+	uint32_t	samples = 0;
+
+	for (uint32_t r = 0; r < n_runs; r++)
+	{
+		numbered[r] = runs[r];
+		numbered[r].first_sample = samples;
+		samples += tiles_for(runs[r].count, stride);
+	}
+	*n_samples = samples;
+	return cudaMemcpyAsync(d_runs, numbered, n_runs * sizeof(merge_run), cudaMemcpyHostToDevice,
+						   stream);
+}
+
+static inline uint64_t
+rows_of_runs(const merge_run *runs, uint32_t n_runs)
+{
+	uint64_t	total = 0;
+
+	for (uint32_t r = 0; r < n_runs; r++)
+		total += runs[r].count;
+	return total;
+}
+
+/* Merges 1 to GSORT_MERGE_RUNS_MAX runs; equal keys come out by run. */
+template<typename Key>
+static cudaError_t
+merge_runs(const key_source<Key> &source, const merge_run *runs, uint32_t n_runs, void *d_scratch,
+		   uint8_t *d_order, cudaStream_t stream)
+{
+	typedef MERGE_ROW Row;
+	uint64_t	total = rows_of_runs(runs, n_runs);
+	uint32_t	tiles = tiles_for(total, Row::TILE);
+	merge_scratch scratch = merge_lay_out(total, n_runs, d_scratch);
+	const uint32_t stride = SAMPLE_TILES * Row::TILE;
+	uint32_t	n_samples;
+
+	static_assert(sizeof(multiway_memory<Key, Row>) <= Row::SHARED_BYTES,
+				  "shared memory of the row");
+	static_assert(Row::ITEMS % 2 == 1, "bank conflicts");
+	if (total == 0)
+		return cudaSuccess;
+	CUDA_TRY(record_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
+	CUDA_TRY(launch(multiway_sample_kernel<Key>, tiles_for(n_samples, SELECT_WARPS),
+					SELECT_WARPS * WARP_THREADS, SELECT_WARPS * RUN_SLOTS * sizeof(uint32_t),
+					stream, source, scratch.runs, n_runs, stride, n_samples, scratch.ranks,
+					scratch.places));
+	CUDA_TRY(launch(multiway_split_kernel<Key>, tiles_for(tiles + 1ull, SELECT_WARPS),
+					SELECT_WARPS * WARP_THREADS, SELECT_WARPS * sizeof(selection_memory), stream,
+					source, scratch.runs, n_runs, total, (uint32_t) Row::TILE, n_samples,
+					scratch.ranks, scratch.places, scratch.splits));
+	return launch(multiway_merge_kernel<Key, Row>, tiles, Row::THREADS,
+				  sizeof(multiway_memory<Key, Row>), stream, source, (uint64_t *) d_order,
+				  scratch.runs, n_runs, total, scratch.splits);
 }
 
 #endif							/* GSORT_MULTIWAY_MERGE_CUH */

@@ -9,27 +9,23 @@
  * Multisequence selection (Varman, Scheufler, Iyer, Ricard, "Merging multiple
  * lists on hierarchical-memory multiprocessors", 1991), in two steps.  First,
  * every stride-th key of each run gets its exact place in the output by one
- * binary search in every run.  Two neighbouring samples then enclose a tile's
+ * binary search in every run; two neighbouring samples then enclose a tile's
  * begin.  Second, each step takes the middle key of one run as pivot, locates
  * it in the other runs, and drops the places on the wrong side.  The pivot's
- * run is the one that holds the middle of all remaining places.  A step mostly
- * halves these, and always halves those of one run, so at most runs *
- * log2(stride) steps are needed.
- *
- * The order of (key, run, place) has no equals, so equal keys need no special
- * case.
+ * run is the one that holds the middle of all remaining places.  At most runs *
+ * log2(stride) steps are needed.  The order of (key, run, place) has no equals,
+ * so equal keys need no special case.
  */
 #ifndef GSORT_MULTIWAY_SELECT_CUH
 #define GSORT_MULTIWAY_SELECT_CUH
 
 #include "rows/key_plan.h"
-#include "sort/merge_run.h"
-#include "sort/partition_point.cuh"
+#include "sort/order_merge.h"
+#include "sort/search.cuh"
 #include "sort/tuning.h"
 #include "sort/warps.cuh"
 
-#define RUN_SLOTS			256		/* a power of two above MERGE_RUNS_MAX */
-#define RUNS_RECORDED_AT_ONCE	64		/* limit of a kernel's arguments */
+#define RUN_SLOTS			256		/* a power of two above GSORT_MERGE_RUNS_MAX */
 /* Blocks per multiprocessor, low enough for each thread's registers. */
 #define SELECT_BLOCKS		4
 #define SELECT_WARPS		4		/* warps of a block that samples or splits */
@@ -52,25 +48,8 @@ struct key_source
 	}
 };
 
-/* --- run descriptions ----------------------------------------------------- */
-
-typedef struct merge_run_list
-{
-	merge_run	runs[RUNS_RECORDED_AT_ONCE];
-} merge_run_list;
-
-/* Grid: one block of RUNS_RECORDED_AT_ONCE threads.  Thread i writes runs[first
- * + i]. */
-static __global__ void
-multiway_record_runs_kernel(merge_run_list list, uint32_t first, uint32_t n, merge_run *runs)
-{
-	if (threadIdx.x < n)
-		runs[first + threadIdx.x] = list.runs[threadIdx.x];
-}
-
 /* --- samples -------------------------------------------------------------- */
 
-/* The runs of one lane of a warp. */
 struct lane_runs
 {
 	uint32_t	first;
@@ -97,13 +76,6 @@ places_before(const key_source<Key> &source, const merge_run &run, uint32_t numb
 
 		return other != key ? other < key : number < pivot_run;
 	});
-}
-
-SORT_DEVICE uint32_t
-run_of_sample(const merge_run *runs, uint32_t n_runs, uint32_t sample)
-{
-	return partition_point(0, n_runs - 1, [&](uint32_t run) { return runs[run +
-		1].first_sample <= sample; });
 }
 
 /*
@@ -133,7 +105,8 @@ multiway_sample_kernel(key_source<Key> source, const merge_run *runs, uint32_t n
 
 	if (sample >= n_samples)
 		return;
-	run = run_of_sample(runs, n_runs, sample);
+	run = partition_point(0, n_runs - 1,
+						  [&](uint32_t r) { return runs[r + 1].first_sample <= sample; });
 	place = (sample - runs[run].first_sample) * stride;
 	key = source.key_of(runs[run], place);
 	for (uint32_t r = mine.first; r < mine.end; r++)
@@ -152,14 +125,6 @@ multiway_sample_kernel(key_source<Key> source, const merge_run *runs, uint32_t n
 }
 
 /* --- splits --------------------------------------------------------------- */
-
-/* The last sample at or before rank. */
-SORT_DEVICE uint32_t
-sample_before(const uint64_t *ranks, uint32_t n_samples, uint64_t rank)
-{
-	return partition_point(0, n_samples - 1, [&](uint32_t sample) { return ranks[sample +
-																				 1] <= rank; });
-}
 
 /* The remaining places of each run while a warp selects; each lane accesses its
  * own runs only. */
@@ -262,7 +227,7 @@ multiway_split_kernel(key_source<Key> source, const merge_run *runs, uint32_t n_
 		return;
 	if (rank > total)
 		rank = total;
-	sample = sample_before(ranks, n_samples, rank);
+	sample = partition_point(0, n_samples - 1, [&](uint32_t s) { return ranks[s + 1] <= rank; });
 	for (uint32_t r = mine.first; r < mine.end; r++)
 	{
 		memory.low[r] = places[(size_t) sample * n_runs + r];

@@ -1,18 +1,15 @@
 /*
  * pairs_choice.h
  *	  A sort of pairs, and the choice of its engine by their number, the keys'
- *	  significant bits and the device.
+ *	  significant bits and the device.  Host code, plain C.
  *
  * In:  facts known before the sort; no distribution of the keys.
  * Out: an engine that the device can run.
  *
- * Host code, plain C.
- *
  * The times behind it are in bench/NOTES-pairs.md, "Which engine".  The radix
- * sort's time grows with the bits; up to 24 bits, three passes, it is the
- * fastest.  The time of CUB's merge sort does not depend on the bits.  For many
- * long keys the partition is the fastest.  It gathers sorted keys and given
- * rows at random, while the radix sort moves them along.
+ * sort's time grows with the bits; the time of CUB's merge sort does not.  For
+ * many long keys the partition is the fastest.  It gathers sorted keys and
+ * given rows at random, while the radix sort moves them along.
  *
  * An H100 has the same compute capability as the measured H200 and ranks the
  * engines alike.  Other chips have no measurements.  CUB's radix sort, which

@@ -7,15 +7,14 @@
  * In:  a gsort_pairs, scratch of the caller.
  * Out: the sorted rows and, if requested, keys.
  *
- * The merge sort reads the keys and the rows, or counts the rows itself, and
- * writes the output.  A copy of the input would cost a seventh of the sort of
- * 100,000 pairs.  CUB promises stability of StableSortPairs alone, which has no
- * variant with separate output.  All variants are one stable sort, by the same
- * dispatch.
+ * The merge sort has separate output, because a copy of the input would cost a
+ * seventh of the sort of 100,000 pairs.  CUB promises stability of
+ * StableSortPairs alone, which has no such variant, but all variants are one
+ * stable sort, by the same dispatch.
  *
  * The radix sort receives two buffers, because otherwise it would allocate one
- * more copy of everything.  CUB reports the buffer that holds the result.  The
- * final copy is needed only if this is not the output.
+ * more copy of everything.  The final copy is needed only if CUB does not leave
+ * the result in the output.
  */
 #include "sort/pairs_engine.h"
 
@@ -95,7 +94,6 @@ copy_array(T *to, const T *from, uint64_t n, cudaStream_t stream)
 													  cudaMemcpyDeviceToDevice, stream);
 }
 
-/* Copies the rows to the first buffer, or numbers them there. */
 static cudaError_t
 fill_rows(uint32_t *rows, const gsort_pairs *pairs, cudaStream_t stream)
 {
@@ -137,7 +135,6 @@ struct cub_radix_sort
 
 /* --- either --------------------------------------------------------------- */
 
-/* With NULL, only counts. */
 template<typename Sort, typename Key>
 static cub_scratch<Key>
 lay_out_cub(const gsort_pairs *pairs, void *d_scratch)
@@ -166,24 +163,18 @@ scratch_bytes_of(const gsort_pairs *pairs)
 		lay_out_cub<Sort, uint32_t>(pairs, NULL).bytes;
 }
 
-template<typename Sort, typename Key>
-static cudaError_t
-sort_keys(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
-{
-	cub_scratch<Key> scratch = lay_out_cub<Sort, Key>(pairs, d_scratch);
-
-	if (scratch_bytes < scratch.bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
-		return cudaErrorInvalidValue;
-	return pairs->n == 0 ? cudaSuccess : Sort::run(pairs, &scratch, stream);
-}
-
 template<typename Sort>
 static cudaError_t
 sort_by(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
 {
-	if (pairs->key_bits == 64)
-		return sort_keys<Sort, uint64_t>(pairs, d_scratch, scratch_bytes, stream);
-	return sort_keys<Sort, uint32_t>(pairs, d_scratch, scratch_bytes, stream);
+	const auto	sort = [&](auto scratch) {
+		return scratch_bytes < scratch.bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0 ?
+			cudaErrorInvalidValue :
+			pairs->n == 0 ? cudaSuccess : Sort::run(pairs, &scratch, stream);
+	};
+
+	return pairs->key_bits == 64 ? sort(lay_out_cub<Sort, uint64_t>(pairs, d_scratch)) :
+		sort(lay_out_cub<Sort, uint32_t>(pairs, d_scratch));
 }
 
 size_t

@@ -60,22 +60,26 @@ cuda_engine_sort(gsort_engine engine, const gsort_pairs *pairs, void *d_scratch,
 	return engines[engine].sort(pairs, d_scratch, scratch_bytes, stream);
 }
 
-/* The engine's maximum scratch over all numbers of pairs up to n.  Some engines
- * support only smaller numbers. */
+/* The engine's maximum scratch over all pairs up to n.
+ * Some engines support only smaller numbers. */
 static size_t
-engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
+engine_scratch_at_most(gsort_engine engine, uint64_t n)
 {
-	const uint64_t ends[] = {pairs.n, RADIX_PAIRS_MAX, MEDIUM_PAIRS_MAX, MERGE_PAIRS_MAX};
-	uint64_t	n = pairs.n;
+	const uint64_t ends[] = {n, RADIX_PAIRS_MAX, MEDIUM_PAIRS_MAX, MERGE_PAIRS_MAX};
+	uint64_t	present = 0;		/* only whether a pointer is NULL matters */
 	size_t		most = 0;
 
 	for (uint64_t end : ends)
 	{
-		size_t		bytes;
+		for (uint32_t variant = 0; variant < 4; variant++)
+		{
+			uint32_t	key_bits = variant / 2 == 0 ? 32 : 64;
+			const gsort_pairs pairs = {key_bits, key_bits, end < n ? end : n, &present,
+				variant % 2 == 0 ? NULL : &present, NULL, (uint32_t *) &present, engine};
+			size_t		bytes = cuda_engine_scratch_bytes(engine, &pairs);
 
-		pairs.n = end < n ? end : n;
-		bytes = cuda_engine_scratch_bytes(engine, &pairs);
-		most = bytes > most ? bytes : most;
+			most = bytes > most ? bytes : most;
+		}
 	}
 	return most;
 }
@@ -96,46 +100,18 @@ may_be_chosen(gsort_engine engine, gsort_engine wanted, uint64_t n)
 	return engine == wanted || engine == GSORT_ENGINE_RADIX || n > RADIX_PAIRS_MAX;
 }
 
-static size_t
-pairs_scratch_at_most(gsort_engine wanted, const gsort_pairs &pairs)
-{
-	size_t		most = 0;
-
-	for (int engine = GSORT_ENGINE_RADIX; engine < GSORT_ENGINES; engine++)
-	{
-		size_t		bytes;
-
-		if (!may_be_chosen((gsort_engine) engine, wanted, pairs.n))
-			continue;
-		bytes = engine_scratch_at_most((gsort_engine) engine, pairs);
-		most = bytes > most ? bytes : most;
-	}
-	return most;
-}
-
 size_t
 cuda_pairs_scratch_at_most(gsort_engine wanted, uint64_t n)
 {
-	uint64_t	present = 0;		/* only whether a pointer is NULL matters */
 	size_t		most = 0;
 
-	for (uint32_t key_bits = 32; key_bits <= 64; key_bits += 32)
+	for (int i = GSORT_ENGINE_RADIX; i < GSORT_ENGINES; i++)
 	{
-		for (void *keys_out : {(void *) NULL, (void *) &present})
-		{
-			gsort_pairs pairs = cuda_describe_pairs(n, key_bits, key_bits, &present, keys_out, NULL,
-													(uint32_t *) &present);
-			size_t		bytes = pairs_scratch_at_most(wanted, pairs);
+		gsort_engine engine = (gsort_engine) i;
+		size_t		bytes = may_be_chosen(engine, wanted, n) ?
+			engine_scratch_at_most(engine, n) : 0;
 
-			most = bytes > most ? bytes : most;
-		}
+		most = bytes > most ? bytes : most;
 	}
 	return most;
-}
-
-gsort_pairs
-cuda_describe_pairs(uint64_t n, uint32_t key_bits, uint32_t bits, void *d_keys, void *d_keys_out,
-					const uint32_t *d_rows, uint32_t *d_rows_out)
-{
-	return {key_bits, bits, n, d_keys, d_keys_out, d_rows, d_rows_out, GSORT_ENGINE_AUTO};
 }

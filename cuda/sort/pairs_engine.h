@@ -19,11 +19,6 @@
 
 /* --- any engine (pairs_engine.cu) ----------------------------------------- */
 
-/* Describes pairs with all keys below bit bits, for any engine.  The sort may
- * overwrite the keys. */
-gsort_pairs cuda_describe_pairs(uint64_t n, uint32_t key_bits, uint32_t bits, void *d_keys,
-								void *d_keys_out, const uint32_t *d_rows, uint32_t *d_rows_out);
-
 /* The choice of pairs_choice.h for these pairs and this device. */
 gsort_engine cuda_pairs_engine(const gsort_pairs *pairs);
 
@@ -32,8 +27,7 @@ size_t		cuda_engine_scratch_bytes(gsort_engine engine, const gsort_pairs *pairs)
 cudaError_t cuda_engine_sort(gsort_engine engine, const gsort_pairs *pairs, void *d_scratch,
 							 size_t scratch_bytes, cudaStream_t stream);
 
-/* Scratch for any sort of up to n pairs of cuda_describe_pairs; monotone in
- * n. */
+/* Scratch for any sort of up to n pairs; monotone in n. */
 size_t		cuda_pairs_scratch_at_most(gsort_engine wanted, uint64_t n);
 
 /* --- each engine ---------------------------------------------------------- */

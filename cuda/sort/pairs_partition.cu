@@ -6,35 +6,27 @@
  * Out: the sorted rows and keys in the caller's arrays.
  *
  *	  keys --choose_splitters--> splitters	stage_splitters.cuh
- *	       --pass_presorted----> emitted, if in order	presorted.cuh
+ *	       --pass_presorted----> emitted, if in order	stage_emit.cuh
  *	       --partition_keys----> segments	stage_partition.cuh
  *	       --sort_segments-----> emitted		stage_segments.cuh
  *
  * The stages share the plan (partition_plan.cuh, which also defines the terms),
- * at the beginning of the scratch.  Every kernel reads its work from the plan.
- * The host therefore enqueues the same launches for any keys, and stages
- * without work end at once.
+ * at the beginning of the scratch.  The host enqueues the same launches for any
+ * keys; every kernel reads its work from the plan, and ends at once without.
+ * The verdict on presorted keys must stand before level 1.
  *
- * pass_presorted runs between stages 1 and 2.  The pass reads the keys only if
- * the sample was in order; its verdict must stand before level 1.
+ * If the sample shows too many keys that words do not separate, or keys too
+ * uneven for linear maps, all stages leave the sort to pairs_radix.cu, whose
+ * kernels also read the plan.
  *
- * The sample may show too many keys that words do not separate, or keys too
- * uneven for linear maps.  In that case all stages leave the sort to
- * pairs_radix.cu, whose kernels also read the plan.
- *
- * Kernels that read many keys are instantiated for 32-bit and 64-bit keys: they
- * estimate or count the buckets, scatter to them, pass presorted keys through,
- * or read keys whose words tie.  The other kernels read items, whose words hold
- * short keys as a whole.
- *
- * Keys of at most 64 - (bits of n - 1) significant bits always fit narrow
- * items, which the host knows.  For longer keys, the sample decides on the
- * device.
+ * Kernels that read many keys are instantiated for 32-bit and 64-bit keys.  The
+ * others read items, whose words hold short keys as a whole.  Keys of at most
+ * 64 - (bits of n - 1) significant bits always fit narrow items, which the host
+ * knows.  For longer keys, the sample decides on the device.
  */
 #include "sort/pairs_engine.h"
 
 #include "rows/key_plan.h"
-#include "sort/presorted.cuh"
 #include "sort/stage_emit.cuh"
 #include "sort/stage_partition.cuh"
 #include "sort/stage_segments.cuh"
@@ -130,7 +122,7 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 		  const sort_device &device, cudaStream_t stream)
 {
 	const sort_scratch scratch = lay_out<Row>(pairs, d_scratch);
-	const key_view keys = {pairs->d_keys, key_low_bits(pairs->bits), 0, pairs->key_bits};
+	const key_view keys = {pairs->d_keys, key_low_bits(pairs->bits), pairs->key_bits};
 	const emit_pairs emit = {keys, pairs->d_rows, pairs->d_rows_out,
 		(uint64_t *) pairs->d_keys_out};
 	const uint32_t n = (uint32_t) pairs->n;
@@ -149,13 +141,18 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 							scratch.radix_bytes, stream);
 }
 
-static tuning_choice
-choose_row(const gsort_pairs *pairs, const sort_device &device)
+/* The result of work, called with the tuning row for these pairs; otherwise
+ * none, if no row fits. */
+template<typename Result, typename Work>
+static Result
+with_row(const gsort_pairs *pairs, const sort_device &device, Result none, const Work &work)
 {
-	if (pairs->n > GSORT_RUN_ROWS_MAX || pairs->bits == 0 || pairs->bits > pairs->key_bits ||
-		!partition_takes(pairs))
-		return TUNING_CHOICE_NONE;
-	return sort_tuning_row(pairs->n, device.shared_bytes);
+	tuning_choice choice = pairs->n > GSORT_RUN_ROWS_MAX || pairs->bits == 0 ||
+		pairs->bits > pairs->key_bits || !partition_takes(pairs) ? TUNING_CHOICE_NONE :
+		sort_tuning_row(pairs->n, device.shared_bytes);
+
+	return choice == TUNING_CHOICE_MEDIUM ? work(TUNING_MEDIUM()) :
+		choice == TUNING_CHOICE_LARGE ? work(TUNING_LARGE()) : none;
 }
 
 size_t
@@ -163,17 +160,9 @@ pairs_partition_scratch_bytes(const gsort_pairs *pairs)
 {
 	sort_device device;
 
-	if (describe_device(&device) != cudaSuccess)
-		return 0;
-	switch (choose_row(pairs, device))
-	{
-		case TUNING_CHOICE_MEDIUM:
-			return lay_out<TUNING_MEDIUM>(pairs, NULL).bytes;
-		case TUNING_CHOICE_LARGE:
-			return lay_out<TUNING_LARGE>(pairs, NULL).bytes;
-		default:
-			return 0;
-	}
+	return describe_device(&device) != cudaSuccess ? 0 :
+		with_row(pairs, device, (size_t) 0,
+				 [&](auto row) { return lay_out<decltype(row)>(pairs, NULL).bytes; });
 }
 
 cudaError_t
@@ -183,13 +172,7 @@ pairs_partition_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_b
 	sort_device device;
 
 	CUDA_TRY(describe_device(&device));
-	switch (choose_row(pairs, device))
-	{
-		case TUNING_CHOICE_MEDIUM:
-			return sort_with<TUNING_MEDIUM>(pairs, d_scratch, scratch_bytes, device, stream);
-		case TUNING_CHOICE_LARGE:
-			return sort_with<TUNING_LARGE>(pairs, d_scratch, scratch_bytes, device, stream);
-		default:
-			return cudaErrorInvalidValue;
-	}
+	return with_row(pairs, device, (cudaError_t) cudaErrorInvalidValue, [&](auto row) {
+		return sort_with<decltype(row)>(pairs, d_scratch, scratch_bytes, device, stream);
+	});
 }

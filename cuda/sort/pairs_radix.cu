@@ -15,7 +15,7 @@
 #include "sort/pairs_engine.h"
 
 #include "sort/launch_plan.cuh"
-#include "sort/radix_count.cuh"
+#include "sort/radix_items.cuh"
 #include "sort/radix_pass.cuh"
 
 #define COUNT_BLOCKS_A_PROCESSOR	2
@@ -63,7 +63,6 @@ first_pass_of_words(const radix_shape &shape)
 	return pass;
 }
 
-/* Computes the number of passes and the form of their input. */
 static radix_shape
 shape_of(const gsort_pairs *pairs)
 {
@@ -95,7 +94,6 @@ digit_of_pass(const radix_shape &shape, uint32_t pass, uint32_t rest_begin)
 	return {begin - rest_begin, (1u << bits) - 1};
 }
 
-/* Lays out the scratch; with NULL it only counts. */
 static radix_scratch
 lay_out_radix(const gsort_pairs *pairs, void *d_scratch)
 {
@@ -217,7 +215,6 @@ launch_pass_of_long(const radix_job<TilesInTurn> &job, uint32_t p, Input input)
 	return launch_pass(job, p, 0, input, radix_shortened{first, job.shape.words_begin});
 }
 
-/* The first pass reads the caller's keys. */
 template<typename Key, bool TilesInTurn>
 static cudaError_t
 launch_first_pass(const radix_job<TilesInTurn> &job)
@@ -269,15 +266,12 @@ template<typename Key, bool TilesInTurn>
 static cudaError_t
 launch_sort(const radix_job<TilesInTurn> &job)
 {
-	cudaError_t error = launch_clear(job);
-
-	if (error == cudaSuccess)
-		error = launch_count<Key, sizeof(Key) * 8 / RADIX_DIGIT_BITS>(job);
-	if (error == cudaSuccess)
-		error = launch_first_pass<Key>(job);
-	for (uint32_t p = 1; p < job.shape.passes && error == cudaSuccess; p++)
-		error = launch_next_pass(job, p);
-	return error;
+	CUDA_TRY(launch_clear(job));
+	CUDA_TRY((launch_count<Key, sizeof(Key) * 8 / RADIX_DIGIT_BITS>(job)));
+	CUDA_TRY(launch_first_pass<Key>(job));
+	for (uint32_t p = 1; p < job.shape.passes; p++)
+		CUDA_TRY(launch_next_pass(job, p));
+	return cudaSuccess;
 }
 
 template<typename Key, bool TilesInTurn>

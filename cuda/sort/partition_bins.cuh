@@ -7,17 +7,12 @@
  * Out: the level 2 array, bin after bin, with gaps behind bins that have spare
  *	    room; a segment for each bin, a long one for each that exceeds a tile.
  *
- *	  cells' counts --plan--> bins --scatter--> items
- *
  * Cells are finer than a tile, so that joined neighbours fill tiles well.
  *
  * With even keys, bins need no counts: each has the room of a tile and is
- * normally filled to less.  Items are scattered before they are counted,
- *
- *	  items --scatter--> bins' counts --plan--> segments
- *
- * and a bucket with an overflowing bin is counted and scattered again, because
- * its items are still in level 1.
+ * normally filled to less.  Items are scattered before they are counted, and a
+ * bucket with an overflowing bin is counted and scattered again, because its
+ * items are still in level 1.
  */
 #ifndef GSORT_PARTITION_BINS_CUH
 #define GSORT_PARTITION_BINS_CUH
@@ -155,7 +150,6 @@ join_cells_up_to_tile(plan_bins_memory<Row> &shared)
 	}
 }
 
-/* Places the bucket's bins, and lists them as segments. */
 template<typename Row, bool MayBeWide>
 SORT_DEVICE void
 list_segments(const plan_bins_memory<Row> &shared, const bucket_plan *bucket, uint32_t b,
@@ -174,10 +168,13 @@ list_segments(const plan_bins_memory<Row> &shared, const bucket_plan *bucket, ui
 		level2.next[b * Row::BINS + bin] = begin;
 		if (count > Row::SORT_TILE)
 		{
-			long_segment segment = {begin, bucket->level1_begin + shared.before[cell], place, count,
-				bucket->flags & ITEMS_SHORTENED, 0};
+			/* numbers the segment and its tiles together */
+			unsigned long long listed = atomicAdd((unsigned long long *) &plan->listed.long_tiles,
+												  1ull << 32 | (count + Row::SORT_TILE - 1) /
+												  Row::SORT_TILE);
 
-			long_segments[atomicAdd(&plan->listed.long_segments, 1u)] = segment;
+			long_segments[listed >> 32] = {begin, bucket->level1_begin + shared.before[cell], place,
+				count, bucket->flags & ITEMS_SHORTENED, (uint32_t) listed};
 		}
 		else if (count > 0)
 		{

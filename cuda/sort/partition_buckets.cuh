@@ -11,16 +11,126 @@
  * The bucket of each key is stored, one byte per row, because its search costs
  * more than writing and reading the byte.
  *
- * If the buckets have rooms (partition_rooms.cuh), a linear map finds them and
- * nothing is counted first:
+ * Keys that are spread evenly go to buckets of equal ranges, which a linear map
+ * finds.  Each bucket has a room, reserved before its items are counted:
  *
+ *	  keys --estimate--> sampled keys of each bucket --plan--> rooms
  *	  keys --scatter--> items, in rooms --plan--> buckets' places
+ *
+ * A sample of a million keys estimates the size of each bucket with an error of
+ * about 1 %, and a room is a few per cent larger.  If a bucket overflows, the
+ * scatter is repeated with counts.
  */
 #ifndef GSORT_PARTITION_BUCKETS_CUH
 #define GSORT_PARTITION_BUCKETS_CUH
 
-#include "sort/partition_rooms.cuh"
+#include <math.h>
+
+#include "sort/partition_plan.cuh"
 #include "sort/scatter_tile.cuh"
+
+/* --- rooms --------------------------------------------------------------- */
+
+#define ESTIMATE_THREADS	512
+#define ESTIMATED_KEYS_MAX	(1u << 20)
+#define ESTIMATED_AT_ONCE	4	/* neighbours that are loaded together */
+
+/* A room adds this many standard deviations to its bucket's estimate, because
+ * neighbours may be alike, and this many sampled keys. */
+#ifndef ROOM_DEVIATIONS
+#define ROOM_DEVIATIONS		8
+#define ROOM_KEYS_MORE		16
+#endif
+
+static inline GSORT_HD uint32_t
+estimate_groups(uint32_t n)
+{
+	return (n / 2 < ESTIMATED_KEYS_MAX ? n / 2 : ESTIMATED_KEYS_MAX) / ESTIMATED_AT_ONCE;
+}
+
+SORT_DEVICE bool
+wants_rooms(const partition_plan *plan)
+{
+	return is_partitioned(plan) && plan->splitters.even && !plan->splitters.wide;
+}
+
+/*
+ * Counts the buckets' keys in a sample spread over the input.  Grid: any, each
+ * block takes groups of neighbours in turn; blocks of ESTIMATE_THREADS.
+ */
+template<typename Key>
+static __global__ void
+__launch_bounds__(ESTIMATE_THREADS)
+partition_estimate_kernel(key_view view, uint32_t n, uint32_t salt, partition_plan *plan)
+{
+	await_kernel_ahead();
+	__shared__ uint32_t counts[BUCKETS_MAX];
+	const typed_keys<Key> keys = view.of_type<Key>();
+	uint32_t	groups = estimate_groups(n);
+
+	if (!wants_rooms(plan))
+		return;
+	const even_bucket_finder<Key> buckets = make_even_bucket_finder<Key>(plan->splitters);
+
+	for (uint32_t b = threadIdx.x; b < BUCKETS_MAX; b += ESTIMATE_THREADS)
+		counts[b] = 0;
+	__syncthreads();
+	for (uint32_t g = blockIdx.x * ESTIMATE_THREADS + threadIdx.x; g < groups;
+		 g += gridDim.x * ESTIMATE_THREADS)
+	{
+		uint32_t	row = sample_position(g, groups, n / ESTIMATED_AT_ONCE, salt) *
+			ESTIMATED_AT_ONCE;
+		Key			key[ESTIMATED_AT_ONCE];
+
+#pragma unroll
+		for (int i = 0; i < ESTIMATED_AT_ONCE; i++)
+			key[i] = keys[row + i];
+#pragma unroll
+		for (int i = 0; i < ESTIMATED_AT_ONCE; i++)
+			atomicAdd(&counts[buckets.find(key[i])], 1u);
+	}
+	__syncthreads();
+	for (uint32_t b = threadIdx.x; b < BUCKETS_MAX; b += ESTIMATE_THREADS)
+	{
+		if (counts[b] > 0)
+			atomicAdd(&plan->counts[b], counts[b]);
+	}
+}
+
+/* Gives each bucket its room.  Grid: one block of BUCKETS_MAX threads, a thread
+ * for each bucket. */
+static __global__ void
+__launch_bounds__(BUCKETS_MAX)
+partition_plan_rooms_kernel(partition_plan *plan, uint32_t n)
+{
+	await_kernel_ahead();
+	__shared__ uint32_t warp_sums[WARP_THREADS];
+	uint32_t	b = threadIdx.x;
+	bool		wanted = wants_rooms(plan);
+	uint32_t	sampled = estimate_groups(n) * ESTIMATED_AT_ONCE;
+	uint32_t	room = 0;
+	uint32_t	begin;
+	uint32_t	total;
+
+	if (wanted && b < plan->splitters.buckets)
+	{
+		float		count = (float) plan->counts[b];
+
+		room = (uint32_t) ((count + ROOM_DEVIATIONS * sqrtf(count) + ROOM_KEYS_MORE) *
+						   ((float) n / (float) sampled)) + 1;
+	}
+	begin = block_exclusive_sum<BUCKETS_MAX>(room, warp_sums, &total);
+	plan->room_begin[b] = plan->next[b] = begin;
+	/* a count of all keys starts at 0 */
+	plan->counts[b] = 0;
+	if (b == 0)
+	{
+		plan->room_begin[BUCKETS_MAX] = total;
+		plan->rooms_given = wanted && sampled > 0 && total <= level1_items_max(n);
+	}
+}
+
+/* --- buckets ------------------------------------------------------------- */
 
 #define HISTOGRAM_THREADS	512
 #define HISTOGRAM_ITEMS		8
@@ -90,7 +200,7 @@ partition_count_buckets_kernel(key_view view, uint32_t n, partition_plan *plan,
 		for (int i = 0; i < HISTOGRAM_ITEMS; i++)
 		{
 			uint32_t	row = tile + i * HISTOGRAM_THREADS + threadIdx.x;
-			Key			key = keys.significant(raw_keys[i]);
+			Key			key = raw_keys[i] & keys.mask;
 			uint32_t	entry;
 			uint32_t	bucket;
 
@@ -293,7 +403,7 @@ struct keys_to_scatter
 
 	__device__ __forceinline__ uint32_t bin_of(Key key, uint32_t bucket) const
 	{
-		return Counted ? bucket : buckets.find(keys.significant(key));
+		return Counted ? bucket : buckets.find(key & keys.mask);
 	}
 
 	/* Overflow: the place no longer matters (0); rooms_overflowed makes the
@@ -318,7 +428,7 @@ struct keys_to_scatter
 
 	__device__ __forceinline__ item<Wide> finish(Key key, uint32_t row, uint32_t tag) const
 	{
-		key = keys.significant(key);
+		key &= keys.mask;
 		if (Wide)
 			return {key, row};
 		return {word_of_key(key, tag & 0xff, tag >> 8, row_bits) | row, 0};

@@ -60,17 +60,6 @@ struct cut_memory
 	uint32_t	warp_sums[WARP_THREADS];
 };
 
-/* Order of the samples, the same as that of items in level 2: coordinate, then
- * row. */
-struct sample_order
-{
-	template<bool Wide>
-	__device__ __forceinline__ bool less(item<Wide> a, item<Wide> b) const
-	{
-		return a.first < b.first || (Wide && a.first == b.first && a.second < b.second);
-	}
-};
-
 /* Divides the bucket at quantiles of its sorted sample, and makes a table that
  * narrows the search. */
 template<typename Row, bool Wide>
@@ -84,8 +73,9 @@ cut_by_splitters(cut_memory<Row, Wide> &shared, bucket_plan *bucket, level2_arra
 	uint64_t	range;
 	linear_map	map;
 
+	/* by coordinate, then by row, as items in level 2 that are not shortened */
 	merge_sort_tile<CUT_THREADS, memory::SAMPLES / CUT_THREADS, Wide>(sample, memory::SAMPLES,
-																	  sample_order());
+																	  item_order<Wide>{});
 	lowest = shared.first[0];
 	range = shared.first[memory::SAMPLES - 1] - lowest;
 	map = make_linear_map(range, Row::CELLS);

@@ -32,10 +32,9 @@
 
 #include <type_traits>
 
-#include "sort/partition_point.cuh"
+#include "sort/search.cuh"
 #include "sort/launch.cuh"
 #include "sort/items.cuh"
-#include "sort/linear_map.cuh"
 #include "sort/tuning.h"
 
 /* Even keys go to uncounted buckets and bins from UNCOUNTED_PAIRS_MIN pairs on.
@@ -153,8 +152,8 @@ typedef struct sample_verdict
 {
 	uint32_t	handed_over;	/* 1: to the radix sort */
 	uint32_t	seen_order;		/* SEEN_... */
-	/* 1: two neighbouring keys contradict seen_order; valid after presorted.cuh
-	 * has run */
+	/* 1: two neighbouring keys contradict seen_order; valid after the pass
+	 * of presorted keys */
 	uint32_t	contradicted;
 } sample_verdict;
 
@@ -163,8 +162,10 @@ typedef struct segment_counts
 {
 	uint32_t	segments;
 	uint32_t	crowded;
+	/* total tiles of the long segments, and their number: one word, which one
+	 * atomic addition raises */
+	alignas(8) uint32_t long_tiles;
 	uint32_t	long_segments;
-	uint32_t	long_tiles;		/* total tiles of the long segments */
 	uint32_t	arrived;		/* blocks at the grid barrier of the merges */
 } segment_counts;
 

@@ -362,7 +362,7 @@ partition_split_kernel(split_input in, uint32_t quantiles, radix_signs signs, pa
 		plan->rooms_overflowed = 0;
 		plan->listed.segments = 0;
 		plan->listed.crowded = 0;
-		plan->listed.long_segments = 0;
+		plan->listed.long_tiles = plan->listed.long_segments = 0;
 		plan->listed.arrived = 0;
 	}
 }

@@ -1,23 +1,20 @@
 /*
  * scatter_tile.cuh
  *	  Scatters items to their bins, tile by tile: the whole input to buckets, or
- *	  a bucket to its bins.
+ *	  a bucket to its bins.  Block code; blocks never wait for each other.
  *
  * In:  a source of items, which maps each one to its bin; next, the place of
  *	    the next item of each bin.
  * Out: the items, bin after bin.
  *
  * After Kozawa, Amagasa, Kitagawa ("GPU-accelerated scalable sample sort"): a
- * count first gives each bin its exact place, or the bin gets sufficient room.
- * A tile's items are reordered in shared memory, so that the items of each bin
+ * tile's items are reordered in shared memory, so that the items of each bin
  * are written contiguously.  Unlike in the paper, a tile takes its places by an
- * atomic add on the bin.  The order inside a bin is thus the blocks' order of
- * arrival.  Any order is correct, because no two items are equal and each bin
- * is sorted by (key, row) afterwards.  The atomic add saves a count per tile
- * and bin.  All blocks write at one place in a bin, where the cache joins their
- * writes.
- *
- * Block code; blocks never wait for each other.
+ * atomic add on the bin, which saves a count per tile and bin.  The order
+ * inside a bin is thus the blocks' order of arrival.  Any order is correct,
+ * because no two items are equal and each bin is sorted by (key, row)
+ * afterwards.  All blocks write at one place in a bin, where the cache joins
+ * their writes.
  */
 #ifndef GSORT_SCATTER_TILE_CUH
 #define GSORT_SCATTER_TILE_CUH

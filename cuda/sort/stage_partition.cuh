@@ -9,17 +9,9 @@
  *	    among each other; in the plan, their number.  If the verdict is that
  *	    another engine sorts: no segment.
  *
- *	  keys --count, plan, scatter--> level 1: buckets
- *	       --cells, count, plan, scatter--> level 2: bins
- *
- * and for even keys, with two passes less over the data,
- *
- *	  keys --rooms, scatter, plan--> level 1: buckets
- *	       --cells, scatter, plan--> level 2: bins
- *
- * Items of a bucket that fits a tile stay in level 1.  Kernels:
- * partition_rooms.cuh, partition_buckets.cuh, partition_cells.cuh,
- * partition_bins.cuh.  The splitters decide on the device whether items are
+ * Level 1 (partition_buckets.cuh) takes keys to buckets, level 2
+ * (partition_cells.cuh, partition_bins.cuh) takes the items of buckets that
+ * exceed a tile to bins.  The splitters decide on the device whether items are
  * wide.  If they may be, the kernels of both kinds are enqueued, and one kind
  * ends at once.
  *
@@ -95,59 +87,51 @@ struct partition_launches
 		return (uint8_t *) out.level2.first;
 	}
 
-	template<typename Key>
-	cudaError_t estimate_buckets() const
+	/* The number of blocks of a kernel that takes tiles of keys in turn. */
+	uint32_t blocks_of(uint32_t tile, int a_processor) const
 	{
-		return launch(partition_estimate_kernel<Key>,
-					  tiles_up_to(in.n, ESTIMATE_THREADS,
-								  target.device.processors * GRID_BLOCKS_A_PROCESSOR),
-					  ESTIMATE_THREADS, 0, target.stream, in.keys, in.n, target.salt, plan);
+		return tiles_up_to(in.n, tile, target.device.processors * a_processor);
+	}
+
+	bool has_short_keys() const
+	{
+		return in.keys.key_bits == 32;
 	}
 
 	cudaError_t plan_rooms() const
 	{
-		CUDA_TRY(in.keys.key_bits == 32 ? estimate_buckets<uint32_t>() :
-				 estimate_buckets<uint64_t>());
+		CUDA_TRY(launch(has_short_keys() ? partition_estimate_kernel<uint32_t> :
+						partition_estimate_kernel<uint64_t>,
+						blocks_of(ESTIMATE_THREADS, GRID_BLOCKS_A_PROCESSOR), ESTIMATE_THREADS, 0,
+						target.stream, in.keys, in.n, target.salt, plan));
 		return launch(partition_plan_rooms_kernel, 1, BUCKETS_MAX, 0, target.stream, plan, in.n);
-	}
-
-	template<typename Key>
-	cudaError_t find_buckets() const
-	{
-		return launch(partition_count_buckets_kernel<Key>,
-					  tiles_up_to(in.n, HISTOGRAM_THREADS * HISTOGRAM_ITEMS,
-								  target.device.processors * GRID_BLOCKS_A_PROCESSOR),
-					  HISTOGRAM_THREADS, sizeof(bucket_search_memory<Key>), target.stream, in.keys,
-					  in.n, plan, bucket_of_row());
 	}
 
 	cudaError_t count_buckets() const
 	{
-		CUDA_TRY(in.keys.key_bits == 32 ? find_buckets<uint32_t>() : find_buckets<uint64_t>());
+		CUDA_TRY(launch(has_short_keys() ? partition_count_buckets_kernel<uint32_t> :
+						partition_count_buckets_kernel<uint64_t>,
+						blocks_of(HISTOGRAM_THREADS * HISTOGRAM_ITEMS, GRID_BLOCKS_A_PROCESSOR),
+						HISTOGRAM_THREADS, has_short_keys() ?
+						sizeof(bucket_search_memory<uint32_t>) :
+						sizeof(bucket_search_memory<uint64_t>), target.stream, in.keys, in.n, plan,
+						bucket_of_row()));
 		return launch(partition_plan_buckets_kernel<Row>, 1, BUCKETS_MAX, 0, target.stream, plan,
 					  out.segments, in.keys.mask, in.n, batch);
 	}
 
-	/* Items of 32-bit keys are never wide. */
 	template<bool Wide, bool Counted>
 	cudaError_t scatter_buckets() const
 	{
-		if constexpr (!Wide)
-		{
-			if (in.keys.key_bits == 32)
-				return scatter_keys<Wide, uint32_t, Counted>();
-		}
-		return scatter_keys<Wide, uint64_t, Counted>();
-	}
+		auto		kernel = partition_scatter_buckets_kernel<Row, Wide, uint64_t, Counted>;
 
-	template<bool Wide, typename Key, bool Counted>
-	cudaError_t scatter_keys() const
-	{
-		return launch(partition_scatter_buckets_kernel<Row, Wide, Key, Counted>,
-					  tiles_up_to(in.n, Row::SCATTER_TILE,
-								  target.device.processors * Row::SCATTER_BLOCKS),
+		/* items of short keys are never wide */
+		if constexpr (!Wide)
+			kernel = has_short_keys() ?
+				partition_scatter_buckets_kernel<Row, Wide, uint32_t, Counted> : kernel;
+		return launch(kernel, blocks_of(Row::SCATTER_TILE, Row::SCATTER_BLOCKS),
 					  Row::SCATTER_THREADS, sizeof(scatter_buckets_memory<Row, Wide>),
-					  target.stream, in.keys, in.n, plan, (const uint8_t *) bucket_of_row(),
+					  target.stream, in.keys, in.n, plan, bucket_of_row(),
 					  items_as<Wide>(out.level1));
 	}
 
@@ -162,7 +146,7 @@ struct partition_launches
 	{
 		CUDA_TRY(launch(partition_count_cells_kernel<Row, MayBeWide>, batches_max(),
 						HISTOGRAM_THREADS, sizeof(count_cells_memory<Row, MayBeWide>),
-						target.stream, out.level1, (const partition_plan *) plan, level2, batch));
+						target.stream, out.level1, plan, level2, batch));
 		return launch(partition_plan_bins_kernel<Row, MayBeWide>, BUCKETS_MAX, CUT_THREADS,
 					  sizeof(plan_bins_memory<Row>), target.stream, plan, level2, out.segments,
 					  out.long_segments);

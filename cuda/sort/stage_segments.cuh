@@ -8,14 +8,11 @@
  * Out: the emit functor's output for each item's row, at the place of the
  *	    segment's sorted item.  The items are overwritten.
  *
- *	  segments -----------counting sort--> emit
- *	  crowded ones -------dividing sort--> emit
- *	  long ones --merge sort of tiles, merges by all blocks--> emit
- *
+ * A counting sort takes the segments (tile_counting.cuh) and leaves crowded
+ * ones to tile_crowded.cuh; all blocks merge the long ones (merge.cuh).
  * Segments do not overlap, and items outside all segments are not emitted.  The
  * item of a place is read before a row is emitted there.  The functor may
- * therefore write where wide items of level 1 have their rows.  Kernels:
- * tile_counting.cuh, tile_crowded.cuh, merge.cuh.
+ * therefore write where wide items of level 1 have their rows.
  *
  * Host code: enqueues the same kernels for any segments; neither allocates nor
  * reads back.
@@ -28,8 +25,8 @@
 #include "sort/tile_counting.cuh"
 #include "sort/tile_crowded.cuh"
 
-/* Fields of the plan: splitters.wide, listed.segments and listed.long_segments;
- * the other counts are 0. */
+/* Fields of the plan: splitters.wide, and the segments, the long segments and
+ * their tiles that are listed; the other counts are 0. */
 struct segments_input
 {
 	segmented_items items;
@@ -37,13 +34,6 @@ struct segments_input
 	uint32_t	row_bits;		/* width of the row in narrow words */
 	uint32_t	n;				/* upper limit of a long segment */
 };
-
-template<typename Row>
-static uint32_t
-sort_blocks(const sort_device &device)
-{
-	return device.processors * Row::SORT_BLOCKS;
-}
 
 template<typename Row, bool MayBeWide, typename Emit>
 struct segment_launches
@@ -55,7 +45,7 @@ struct segment_launches
 	static_assert(fits_row<Row, counting_memory<counting_row<MayBeWide>, MayBeWide>,
 				  counting_memory<counting_row<false>, false>,
 				  crowded_sort_memory<crowded_row, MayBeWide>,
-				  merge_level_memory<Row::SORT_TILE, MayBeWide>>, "shared memory of the row");
+				  merge_memory<Row::SORT_TILE, MayBeWide>>, "shared memory of the row");
 
 	const segments_input &in;
 	partition_plan *plan;
@@ -68,25 +58,29 @@ struct segment_launches
 		return {in.keys, in.row_bits, false};
 	}
 
-	template<bool Wide, typename Key>
+	template<bool Wide>
 	cudaError_t sort_by_counting() const
 	{
-		return launch(tile_counting_sort_kernel<counting_row<Wide>, Wide, Key, Emit>,
-					  sort_blocks<counting_row<Wide>>(target.device),
+		auto		kernel = tile_counting_sort_kernel<counting_row<Wide>, Wide, uint64_t, Emit>;
+
+		/* items of short keys are never wide */
+		if constexpr (!Wide)
+			kernel = in.keys.key_bits == 32 ?
+				tile_counting_sort_kernel<counting_row<Wide>, Wide, uint32_t, Emit> : kernel;
+		return launch(kernel, target.device.processors * counting_row<Wide>::SORT_BLOCKS,
 					  counting_row<Wide>::SORT_THREADS,
 					  sizeof(counting_memory<counting_row<Wide>, Wide>), target.stream,
 					  items_as<Wide>(in.items.level1), items_as<Wide>(in.items.level2), plan,
-					  (const sort_segment *) in.items.segments, crowded, order_as<Wide>(order()),
-					  emit);
+					  in.items.segments, crowded, order_as<Wide>(order()), emit);
 	}
 
 	cudaError_t sort_crowded() const
 	{
 		return launch(tile_crowded_sort_kernel<crowded_row, MayBeWide, Emit>,
-					  sort_blocks<crowded_row>(target.device), crowded_row::SORT_THREADS,
+					  target.device.processors * crowded_row::SORT_BLOCKS,
+					  crowded_row::SORT_THREADS,
 					  sizeof(crowded_sort_memory<crowded_row, MayBeWide>), target.stream,
-					  in.items.level1, in.items.level2, (const partition_plan *) plan,
-					  (const sort_segment *) in.items.segments, (const uint32_t *) crowded, order(),
+					  in.items.level1, in.items.level2, plan, in.items.segments, crowded, order(),
 					  emit);
 	}
 
@@ -94,15 +88,12 @@ struct segment_launches
 	{
 		const long_segment *segments = in.items.long_segments;
 
-		CUDA_TRY(launch(merge_plan_kernel<Row::SORT_TILE>, 1, MERGE_PLAN_THREADS, 0, target.stream,
-						plan, in.items.long_segments));
 		CUDA_TRY(launch(merge_sort_tiles_kernel<Row, MayBeWide>, target.device.processors,
-						Row::SORT_THREADS, sizeof(merge_sort_memory<Row::SORT_TILE, MayBeWide>),
-						target.stream, in.items.level1, in.items.level2,
-						(const partition_plan *) plan, segments, order()));
+						Row::SORT_THREADS, sizeof(merge_memory<Row::SORT_TILE, MayBeWide>),
+						target.stream, in.items.level1, in.items.level2, plan, segments, order()));
 		return launch_together(merge_levels_kernel<Row, MayBeWide, Emit>, target.device.processors,
 							   Row::SORT_THREADS,
-							   sizeof(merge_level_memory<Row::SORT_TILE, MayBeWide>),
+							   sizeof(merge_memory<Row::SORT_TILE, MayBeWide>),
 							   target.stream.stream, in.items.level1, in.items.level2, plan,
 							   segments, merge_levels(in.n, Row::SORT_TILE), order(), emit);
 	}
@@ -117,13 +108,9 @@ sort_segments(const segments_input &in, partition_plan *plan, uint32_t *crowded,
 {
 	const segment_launches<Row, MayBeWide, Emit> launches = {in, plan, crowded, emit, target};
 
-	/* items of short keys are never wide */
-	if (in.keys.key_bits == 32)
-		CUDA_TRY((launches.template sort_by_counting<false, uint32_t>()));
-	else
-		CUDA_TRY((launches.template sort_by_counting<false, uint64_t>()));
+	CUDA_TRY(launches.template sort_by_counting<false>());
 	if constexpr (MayBeWide)
-		CUDA_TRY((launches.template sort_by_counting<true, uint64_t>()));
+		CUDA_TRY(launches.template sort_by_counting<true>());
 	CUDA_TRY(launches.sort_crowded());
 	return launches.merge_long();
 }

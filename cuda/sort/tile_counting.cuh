@@ -7,10 +7,10 @@
  * Out: their rows, emitted at their places; or the segment is listed as
  *	    crowded, for tile_crowded.cuh.
  *
- * The number of bins equals that of items, so a bin has one or two items: two
- * passes over shared memory.  The tile keeps the row of a narrow item, and the
- * residue that selects the bin: the 32 highest bits that differ in the segment.
- * One instruction thus compares half of the word's bytes.  If two residues are
+ * There are as many bins as items, so a bin has one or two items: two passes
+ * over shared memory.  The tile keeps the row of a narrow item, and the residue
+ * that selects the bin: the 32 highest bits that differ in the segment.  One
+ * instruction thus compares half of the word's bytes.  If two residues are
  * equal, which is rare, the keys are fetched.  A wide item is kept as a whole.
  *
  * A thread loads its next items before it ranks the current ones, because the
@@ -240,13 +240,6 @@ struct counting_sort
 			load(stretch, i, x);
 	}
 
-	/* Clears the bins; requires a barrier afterwards. */
-	__device__ __forceinline__ void clear_bins() const
-	{
-		for (uint32_t i = threadIdx.x; i < Row::SORT_BINS / 4; i += THREADS)
-			((uint4 *) shared.bins)[i] = make_uint4(0, 0, 0, 0);
-	}
-
 	/* Counts the items.  Returns true if one of this thread's bins is crowded.
 	 * The rest is then not counted, because all items of a crowded bin contend
 	 * for one word. */
@@ -351,7 +344,7 @@ tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, pa
 		counted_items<Row, Wide> items;
 
 		items.take(view, loaded);
-		sort.clear_bins();
+		clear_bins<Row>(sort.shared.bins);
 		__syncthreads();
 		if (__syncthreads_or(sort.count(view, items)))
 		{

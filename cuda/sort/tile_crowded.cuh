@@ -9,12 +9,8 @@
  * The crowded bins of a tile are divided again, in rounds.  Each round takes 32
  * bits from the highest differing bit down, and scales them to the number of
  * items in the bin.  If all keys of the bin are equal, it takes bits of the row
- * number.  One value that fills a bin thus costs one round, and a few values in
- * one bin cost two.
- *
- * The words of a bin may be equal because they have lost bits of their keys.
- * In that case the keys are fetched, once, and words are made of their low
- * bits.
+ * number.  If the words of a bin are equal because they have lost bits of their
+ * keys, the keys are fetched, once, and words are made of their low bits.
  *
  * Every round divides each bin at least in two, and mostly by log2(n) bits if
  * it has n items.  The rounds thus end for any keys.
@@ -125,7 +121,7 @@ struct crowded_segment
 			if (valid(i))
 				items[i].x = view.source.get(i * THREADS + threadIdx.x);
 		}
-		clear_bins_of_tile();
+		clear_bins<Row>(bins);
 		clear_bits();
 		__syncthreads();
 #pragma unroll
@@ -144,12 +140,6 @@ struct crowded_segment
 			if (valid(i))
 				move(items[i]);
 		}
-	}
-
-	__device__ __forceinline__ void clear_bins_of_tile()
-	{
-		for (uint32_t i = threadIdx.x; i < Row::SORT_BINS / 4; i += THREADS)
-			((uint4 *) shared.tile.bins)[i] = make_uint4(0, 0, 0, 0);
 	}
 
 	/* Adds bits to recorded.  The preceding read saves nearly all atomics,
@@ -236,7 +226,7 @@ struct crowded_segment
 		bool		any = false;
 
 		find_bits();
-		clear_bins_of_tile();
+		clear_bins<Row>(bins);
 		__syncthreads();
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)

@@ -1,24 +1,21 @@
 /*
  * tile_sort.cuh
- *	  Sorts one tile: the items that one block holds in shared memory.
+ *	  The common parts of the sorts of one tile: the items that one block holds
+ *	  in shared memory.
  *
  * In:  segments: ranges of items that are contiguous in the sorted order.
  * Out: their rows, emitted at their places (stage_emit.cuh).
  *
- * This file holds the common parts of the tile sorts.  The counting sort
- * (tile_counting.cuh) distributes a segment over bins by a linear map, then
- * ranks each item inside its bin.  It leaves segments with crowded bins to
- * tile_crowded.cuh.  If the distribution is unknown, the merge sort below
- * serves.  Each thread sorts its few items by an odd-even network in registers,
- * then the block merges them pairwise by merge path.
- *
- * The choice of the sort never changes the result, because no two items are
- * equal.
+ * The counting sort (tile_counting.cuh) distributes a segment over bins by a
+ * linear map, then ranks each item inside its bin.  It leaves segments with
+ * crowded bins to tile_crowded.cuh.  If the distribution is unknown, the merge
+ * sort below serves.  The choice never changes the result, because no two items
+ * are equal.
  */
 #ifndef GSORT_TILE_SORT_CUH
 #define GSORT_TILE_SORT_CUH
 
-#include "sort/merge_path.cuh"
+#include "sort/items.cuh"
 #include "sort/partition_plan.cuh"
 
 /* --- bins ----------------------------------------------------------------- */
@@ -48,6 +45,15 @@ item_coordinate(item<Wide> x, uint64_t coordinate_mask, bool by_row)
 	if (Wide)
 		return by_row ? x.second : x.first;
 	return x.first & coordinate_mask;
+}
+
+/* Requires a barrier afterwards. */
+template<typename Row>
+SORT_DEVICE void
+clear_bins(uint32_t *bins)
+{
+	for (uint32_t i = threadIdx.x; i < Row::SORT_BINS / 4; i += Row::SORT_THREADS)
+		((uint4 *) bins)[i] = make_uint4(0, 0, 0, 0);
 }
 
 /*
@@ -182,10 +188,11 @@ struct segment_view
 /* --- merge sort ----------------------------------------------------------- */
 
 template<int Tile, bool Wide>
-struct merge_sort_memory
+struct merge_memory
 {
 	uint64_t	first[Tile];
 	uint32_t	second[Wide ? Tile : 4];
+	uint32_t	taken_from_a[2];	/* merge: items of a before the tile, and up to its end */
 };
 
 /* Odd-even transposition (Knuth, volume 3, 5.3.4) of a thread's own items;

@@ -51,12 +51,12 @@ struct GpuSortFeedState
 	CustomScanState css;		/* must be first */
 	GpuSortPlanInfo info;
 	GpuSortRowFormat format;
+	GpuSortPageDrain drain;
 	bool		ended;			/* the child has no more rows */
 
 	/* while rows are fed */
 	MemoryContext feed_context;
 	GpuSortKeys keys;
-	GpuSortPageDrain drain;
 	GpuSortFeed *feed;			/* NULL: the node returns rows */
 
 	/* the leader's encodings, once it has published them */
@@ -80,6 +80,7 @@ GpuSortFeedBegin(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultopsfixed = false;
 	gpusort_row_format_choose(&state->format, ExecGetResultType(child));
+	gpusort_page_drain_init(&state->drain, child, &state->format);
 }
 
 static void
@@ -189,10 +190,10 @@ begin_feeding(GpuSortFeedState *state)
 												ALLOCSET_DEFAULT_SIZES);
 	old_context = MemoryContextSwitchTo(state->feed_context);
 	make_keys(state);
-	gpusort_page_drain_begin(&state->drain, child, &state->format, &state->keys);
 	state->feed = gpusort_feed_begin(&state->format, &state->keys, child->plan->plan_width,
 									 gpusort_job_attach(&state->id), ParallelWorkerNumber + 1);
 	MemoryContextSwitchTo(old_context);
+	gpusort_page_drain_begin(&state->drain, state->feed);
 }
 
 /* Ends feeding, after this process's last row. */
@@ -216,25 +217,15 @@ end_feeding(GpuSortFeedState *state)
 static TupleTableSlot *
 feed_rows(GpuSortFeedState *state)
 {
-	PlanState  *child = outerPlanState(state);
 	uint64		rows_end = IsParallelWorker() ? PG_UINT64_MAX :
 		state->feed->rows + LEADER_ROWS_AT_ONCE;
-	TupleTableSlot *slot;
+	TupleTableSlot *slot = ExecProcNode(outerPlanState(state));
 
-	for (;;)
-	{
-		slot = ExecProcNode(child);
-		if (TupIsNull(slot))
-		{
-			end_feeding(state);
-			break;
-		}
-		if (unlikely(state->feed->rows >= rows_end ||
-					 !gpusort_feed_row(state->feed, slot)))
-			break;
-		if (state->drain.scan != NULL)
-			gpusort_page_drain(&state->drain, state->feed);
-	}
+	while (!TupIsNull(slot) && likely(state->feed->rows < rows_end) &&
+		   gpusort_feed_row(state->feed, slot))
+		slot = gpusort_page_drain(&state->drain);
+	if (TupIsNull(slot))
+		end_feeding(state);
 	return slot;
 }
 

@@ -35,6 +35,7 @@ typedef struct GpuSortState
 	GpuSortPlanInfo info;
 	GpuSortRowFormat format;
 	GpuSortSpec spec;
+	GpuSortPageDrain drain;		/* of a serial plan's child */
 	GpuSortFeedState *feed_node;	/* below the Gather of a parallel plan, else NULL */
 
 	GpuSortTuplesort *sort;		/* NULL: not begun, or dropped */
@@ -114,6 +115,7 @@ GpuSortBegin(CustomScanState *node, EState *estate, int eflags)
 	outerPlanState(state) = ExecInitNode(outerPlan(node->ss.ps.plan), estate, eflags & ~special);
 	make_slots(state, estate);
 	make_spec(state, (eflags & special) != 0);
+	gpusort_page_drain_init(&state->drain, outerPlanState(state), &state->format);
 	/* nodeCustom.c in between would take 6 % of a sort of small rows */
 	node->ss.ps.ExecProcNode = next_row;
 	if (state->info.parallel)
@@ -139,34 +141,24 @@ GpuSortEnd(CustomScanState *node)
 
 /* --- sorting -------------------------------------------------------------- */
 
-/* Takes the rest of the child's page, if rows are packed now. */
-static void
-drain_page(GpuSortState *state, GpuSortPageDrain *drain)
-{
-	GpuSortFeed *feed = gpusort_tuplesort_feed(state->sort);
-
-	if (feed == NULL)
-		return;
-	if (drain->format == NULL)
-		gpusort_page_drain_begin(drain, outerPlanState(state), &state->format, feed->keys);
-	if (drain->scan != NULL)
-		gpusort_page_drain(drain, feed);
-}
-
-/* For a serial plan: puts every row of the child. */
+/* For a serial plan: puts every row of the child.  Takes the rest of a page at
+ * once when rows are packed. */
 static void
 put_child_rows(GpuSortState *state)
 {
 	PlanState  *child = outerPlanState(state);
-	bool		by_pages = gpusort_page_drain_may_begin(child);
-	GpuSortPageDrain drain = {0};
+	GpuSortPageDrain *drain = &state->drain;
+	GpuSortFeed *feed;
 	TupleTableSlot *slot;
 
-	while (slot = ExecProcNode(child), !TupIsNull(slot))
+	drain->feed = NULL;
+	while (slot = drain->feed != NULL ? gpusort_page_drain(drain) : ExecProcNode(child),
+		   !TupIsNull(slot))
 	{
 		gpusort_tuplesort_put(state->sort, slot);
-		if (by_pages)
-			drain_page(state, &drain);
+		if (drain->scan != NULL && drain->feed == NULL &&
+			(feed = gpusort_tuplesort_feed(state->sort)) != NULL)
+			gpusort_page_drain_begin(drain, feed);
 	}
 }
 

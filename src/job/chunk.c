@@ -35,7 +35,6 @@ gpusort_chunk_check(const char *buffer, uint32 key_columns, uint32 null_mask,
 		(null_mask != 0) != (header->nulls_offset != 0))
 		return false;
 	memset(chunk, 0, sizeof(*chunk));
-	chunk->struct_bytes = sizeof(*chunk);
 	chunk->feeder = header->feeder;
 	chunk->rows = header->rows;
 	chunk->data = buffer + header->data_offset;

@@ -12,9 +12,8 @@
  * The plan carries no value of a column, since the session's user can print it.
  *
  * A column that ORDER BY s COLLATE "C" has added has the bytes of s, and the
- * GpuSort sorts by s instead.  If it stayed, each row would be formed again,
- * its longest column twice, and no page could be taken at once (page_drain.c).
- * The leader would also have to remove the column again, row by row.
+ * GpuSort sorts by s instead.  If it stayed, each row would have its longest
+ * column twice, and the leader would have to remove it again, row by row.
  *
  * Runs in the backend that plans.  New target lists are in the plan's context.
  */

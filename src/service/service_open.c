@@ -131,7 +131,6 @@ gpusort_service_open(const GpuSortServiceDevice *device, int choice, const char 
 
 	call = (OpenCall) {
 		.options = {
-			.struct_bytes = sizeof(call.options),
 			.kind = host ? GSORT_KIND_HOST : GSORT_KIND_CUDA,
 			.n_ordinals = host ? 0 : 1,
 			.ordinals = &device->ordinal,

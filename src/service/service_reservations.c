@@ -161,7 +161,6 @@ open_job(int job)
 
 	if (mine->job != NULL)
 		return GSORT_OK;
-	options.struct_bytes = sizeof(options);
 	options.block_bytes = GPUSORT_BUFFER_BYTES;
 	options.tag = job;
 	status = gsort_job_open(gpusort_service_device, &options, &mine->job);

@@ -120,21 +120,11 @@ end_chunk(GpuSortFeed *feed)
 
 /* --- rows ----------------------------------------------------------------- */
 
-/* Writes a row's words, and counts them in the chunk's statistics. */
+/* Writes the words of the chunk's last row. */
 static void
-write_keys(GpuSortFeed *feed, TupleTableSlot *slot, uint32 row)
+write_keys(GpuSortFeed *feed, TupleTableSlot *slot, uint64 *words)
 {
-	uint64	   *words = feed->key_words + (Size) row * feed->n_words;
-	uint32		nulls = gpusort_keys_take(feed->keys, slot, words);
-
-	for (int c = 0; c < feed->n_words; c++)
-	{
-		if (unlikely((nulls >> c & 1) != 0))
-			feed->stats[c].nulls++;
-		else
-			gpusort_feed_count_key(&feed->stats[c], words[c]);
-	}
-	feed->nulls[row] = nulls;
+	gpusort_feed_count_keys(feed, words, gpusort_keys_take(feed->keys, slot, words));
 }
 
 /* Writes a row as it lies in chunks. */
@@ -183,7 +173,7 @@ feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const GpuSortRowSource *s
 			feed->chunk->rows = 1;
 			feed->chunk->more_bytes = row_bytes - part;
 			feed->row_start[0] = 0;
-			write_keys(feed, slot, 0);
+			write_keys(feed, slot, feed->key_words);
 		}
 		memcpy(feed->data, row + done, part);
 		feed->chunk->data_bytes = part;
@@ -203,12 +193,12 @@ gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 {
 	GpuSortRowSource source;
 	Size		row_bytes;
-	uint32		row;
+	char	   *place;
+	uint64	   *words;
 
 	gpusort_row_find(feed->format, slot, &source);
 	row_bytes = MAXALIGN(source.length);
-	if (unlikely(feed->chunk == NULL || feed->chunk->rows == feed->rows_max ||
-				 feed->chunk->data_bytes + row_bytes > feed->data_max))
+	while (unlikely(!gpusort_feed_reserve_row(feed, row_bytes, &place, &words)))
 	{
 		if (is_long_row(feed, row_bytes))
 			return feed_long_row(feed, slot, &source);
@@ -217,13 +207,8 @@ gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 		if (!begin_chunk(feed, row_bytes, false))
 			return false;
 	}
-	row = feed->chunk->rows;
-	gpusort_row_write(feed->format, slot, &source, feed->data + feed->chunk->data_bytes);
-	write_keys(feed, slot, row);
-	feed->row_start[row] = feed->chunk->data_bytes / 8;
-	feed->chunk->data_bytes += row_bytes;
-	feed->chunk->rows++;
-	count_row(feed, row_bytes);
+	gpusort_row_write(feed->format, slot, &source, place);
+	write_keys(feed, slot, words);
 	return true;
 }
 

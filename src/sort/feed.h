@@ -57,22 +57,35 @@ extern char *gpusort_feed_take_long_row(GpuSortFeed *feed, TupleTableSlot *slot)
 /* Called after the last row: sends the chunk being filled. */
 extern void gpusort_feed_finish(GpuSortFeed *feed);
 
-/* --- for page_drain.c ----------------------------------------------------- */
+/* --- for feed.c and page_drain.c ------------------------------------------ */
 
+/* Counts the words of the chunk's last row, and notes which of them are
+ * NULL. */
 static inline void
-gpusort_feed_count_key(gsort_column_stats *stats, uint64 word)
+gpusort_feed_count_keys(GpuSortFeed *feed, const uint64 *words, uint32 nulls)
 {
-	stats->min = Min(stats->min, word);
-	stats->max = Max(stats->max, word);
-	stats->any |= word;
-	stats->all &= word;
+	for (int c = 0; c < feed->n_words; c++)
+	{
+		gsort_column_stats *stats = &feed->stats[c];
+		uint64		word = words[c];
+
+		if (unlikely((nulls >> c & 1) != 0))
+		{
+			stats->nulls++;
+			continue;
+		}
+		stats->min = Min(stats->min, word);
+		stats->max = Max(stats->max, word);
+		stats->any |= word;
+		stats->all &= word;
+	}
+	feed->nulls[feed->chunk->rows - 1] = nulls;
 }
 
 /*
- * Reserves room for one row of row_bytes (a multiple of 8) that has no NULL
- * among its keys.  The caller fills all of *place, writes its key words at
- * *words, and counts them.  False: the chunk being filled has no room, and
- * nothing has been reserved.
+ * Reserves room for one row of row_bytes (a multiple of 8).  The caller fills
+ * all of *place, writes its key words at *words, and counts them.  False: the
+ * chunk being filled has no room, and nothing has been reserved.
  */
 static inline bool
 gpusort_feed_reserve_row(GpuSortFeed *feed, Size row_bytes, char **place, uint64 **words)
@@ -87,7 +100,6 @@ gpusort_feed_reserve_row(GpuSortFeed *feed, Size row_bytes, char **place, uint64
 	*place = feed->data + chunk->data_bytes;
 	*words = feed->key_words + (Size) row * feed->n_words;
 	feed->row_start[row] = chunk->data_bytes / 8;
-	feed->nulls[row] = 0;
 	chunk->data_bytes += row_bytes;
 	feed->rows++;
 	feed->data_bytes += row_bytes;

@@ -190,7 +190,7 @@ static void
 devices_row(int i, const GpuSortService *service, int jobs, int free_buffers, Datum *values,
 			bool *nulls)
 {
-	bool		serves = service->info.struct_bytes != 0;
+	bool		serves = service->info.kind != 0;
 	int			n = 0;
 
 	for (int column = 0; column < DEVICE_COLUMNS; column++)

@@ -614,6 +614,18 @@ cudaDeviceGetAttribute(int *value, int attribute, int)
 	return cudaSuccess;
 }
 
+enum cudaMemcpyKind
+{
+	cudaMemcpyHostToDevice
+};
+
+static inline cudaError_t
+cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind, cudaStream_t)
+{
+	memcpy(to, from, bytes);
+	return cudaSuccess;
+}
+
 static inline cudaError_t
 cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t)
 {

@@ -143,7 +143,7 @@ test_changing_states()
 }
 
 static void
-look_back_kernel(const uint64_t *sum_states, uint32_t tile, uint64_t *sums)
+look_back_kernel(uint64_t *sum_states, uint32_t tile, uint64_t *sums)
 {
 	sums[lane_id()] = sum_of_tiles_before(sum_states, tile);
 }
@@ -162,9 +162,9 @@ wrong_sums(uint32_t tile, uint32_t ended)
 		uint64_t	own = (uint64_t) random_numbers() << 9;
 
 		sum += own;
-		store_sum_state(&sum_states[i], i <= ended ? STATE_ALL(0) : STATE_OF_TILE, i <= ended ? sum : own);
+		sum_states[i] = (uint64_t) (i <= ended ? STATE_ALL(0) : STATE_OF_TILE) << SUM_STATE_BITS | (i <= ended ? sum : own);
 	}
-	wrong += launch(look_back_kernel, 1, WARP_THREADS, 0, NULL, (const uint64_t *) sum_states.data(), tile, sums.data()) != cudaSuccess;
+	wrong += launch(look_back_kernel, 1, WARP_THREADS, 0, NULL, sum_states.data(), tile, sums.data()) != cudaSuccess;
 	for (uint64_t each : sums)
 		wrong += each != sum;
 	return wrong;

@@ -11,7 +11,7 @@
  * guard behind it; all must stay intact.  -q: prints failures only; -s: small
  * inputs only.  Exit status 0: no failure.
  */
-#include "sort/order_merge.cu"
+#include "sort/multiway_merge.cu"
 
 #include <algorithm>
 #include <numeric>
@@ -83,7 +83,7 @@ scratch_intact(uint64_t n, uint32_t runs, void *d_scratch)
 	uint64_t	samples = n / (SAMPLE_TILES * MERGE_ROW::TILE) + runs;
 	const std::pair<void *, size_t> ends[] = {
 		{s.runs, runs * sizeof(merge_run)}, {s.ranks, samples * 8}, {s.places, samples * runs * 4},
-		{s.splits, (merge_tiles(n) + 1) * runs * 4}
+		{s.splits, (tiles_for(n, MERGE_ROW::TILE) + 1ull) * runs * 4}
 	};
 
 	return gaps_intact(ends, std::size(ends));

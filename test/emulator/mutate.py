@@ -24,13 +24,13 @@ SORT_TEST = ('sort_test.cpp', ['5', '2', '0', '6', '16'])
 RADIX_TEST = ('sort_test.cpp', ['0', '5', '12'], '-r')
 MERGE_TEST = ('merge_test.cpp', ['0', '12', '3'])
 STAGE_TEST = ('stage_partition_test.cpp', ['0'])	# which has no distributions
-TESTS = {'multiway_merge.cuh': [MERGE_TEST], 'radix_count.cuh': [RADIX_TEST], 'radix_pass.cuh': [RADIX_TEST, ('sort_test.cpp', ['2'])],
+TESTS = {'multiway_merge.cuh': [MERGE_TEST], 'radix_items.cuh': [RADIX_TEST], 'radix_pass.cuh': [RADIX_TEST, ('sort_test.cpp', ['2'])],
          'tile_crowded.cuh': [('sort_test.cpp', ['16', '19', '2', '5'])],
          'partition_sample.cuh': [('stage_splitters_test.cpp', ['0']), ('sort_test.cpp', ['2'])],
          'partition_split.cuh': [('sort_test.cpp', ['14', '2', '5', '0', '6', '16']), ('stage_splitters_test.cpp', ['0'])],
          'partition_edges.cuh': [('sort_test.cpp', ['14', '2', '5', '0', '6', '16']), ('stage_splitters_test.cpp', ['0'])],
          'partition_cells.cuh': [('sort_test.cpp', ['14', '2', '5', '0', '6', '16']), STAGE_TEST],
-         'partition_rooms.cuh': [STAGE_TEST], 'partition_bins.cuh': [SORT_TEST, STAGE_TEST],
+         'partition_buckets.cuh': [SORT_TEST, STAGE_TEST], 'partition_bins.cuh': [SORT_TEST, STAGE_TEST],
          'warps.cuh': [SORT_TEST, MERGE_TEST]}
 SECONDS = 120
 

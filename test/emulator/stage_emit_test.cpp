@@ -13,7 +13,6 @@
  * The sequence of stages, presorted keys included, must give the test's functor
  * the order of std::stable_sort.  No array's guard may change.
  */
-#include "sort/presorted.cuh"
 #include "sort/stage_emit.cuh"
 #include "sort/stage_segments.cuh"
 #include "sort/stage_splitters.cuh"
@@ -29,9 +28,9 @@ test_emit_pairs()
 	numbers		rows(3);
 	words		keys_out(3);
 
-	emit_pairs{{keys.data(), 0xff, 8, 64}, rows_in.data(), rows.data(), keys_out.data()}(1, 2);
+	emit_pairs{{keys.data(), 0xff, 64}, rows_in.data(), rows.data(), keys_out.data()}(1, 2);
 	expect(rows == numbers({0, 90, 0}) && keys_out == words({0, 0x20d, 0}), "emit: rows of the caller's, and keys");
-	emit_pairs{{keys.data(), 0xff, 8, 64}, NULL, rows.data(), NULL}(0, 1);
+	emit_pairs{{keys.data(), 0xff, 64}, NULL, rows.data(), NULL}(0, 1);
 	expect(rows == numbers({1, 90, 0}) && keys_out == words({0, 0x20d, 0}), "emit: the rows' own numbers, no keys");
 }
 

@@ -128,7 +128,7 @@ template<typename Key>
 static key_view
 view_of(const std::vector<Key> &keys, uint64_t key_max)
 {
-	return {keys.data(), key_max, 0, 8 * sizeof(Key)};
+	return {keys.data(), key_max, 8 * sizeof(Key)};
 }
 
 /* The bucket of a (key, row), by the splitters. */

@@ -124,8 +124,13 @@ struct given_items
 		if (segment.left_out)
 			return;
 		if (is_long)
-			memory.long_segments.data()[memory.plan.data()->listed.long_segments++] = {segment.begin + level2_behind, segment.begin,
-				segment.begin, segment.count, shift > 0, 0};
+		{
+			segment_counts &listed = memory.plan.data()->listed;
+
+			memory.long_segments.data()[listed.long_segments++] = {segment.begin + level2_behind, segment.begin,
+				segment.begin, segment.count, shift > 0, listed.long_tiles};
+			listed.long_tiles += tiles_for(segment.count, Row::SORT_TILE);
+		}
 		else
 			memory.segments.data()[memory.plan.data()->listed.segments++] = describe(segment, level, shift, in_level1);
 	}

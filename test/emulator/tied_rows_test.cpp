@@ -95,7 +95,7 @@ sort_tied_rows(const words &first, const words &second, uint32_t segments, numbe
 	rows = sorted_by<uint64_t>(tied_words, rows, 64, NULL);
 	if (significant_bits(segments - 1) > 0)
 	{
-		launch(segment_words_kernel<uint32_t>, blocks_of(tied), THREADS, 0, NULL, (const uint32_t *) segment_of_row.data(),
+		launch(segment_words_kernel, blocks_of(tied), THREADS, 0, NULL, (const uint32_t *) segment_of_row.data(),
 			   (const uint32_t *) rows.data(), (uint64_t) tied, segment_words.data());
 		rows = sorted_by<uint32_t>(segment_words, rows, significant_bits(segments - 1), NULL);
 	}

@@ -99,7 +99,7 @@ append_chunk(life *l, int i)
 	gsort_column_stats any = {0, UINT64_MAX, UINT64_MAX, 0, 0};
 	gsort_column_stats stats[2] = {{0, l->chunk_rows - 1, l->chunk_rows - 1, 0, 0}, any};
 	gsort_chunk chunk = {
-		.struct_bytes = sizeof(chunk), .rows = l->chunk_rows, .data = buffer->data,
+		.rows = l->chunk_rows, .data = buffer->data,
 		.data_bytes = l->chunk_bytes, .row_start = buffer->row_start, .keys = buffer->keys,
 		.stats = stats
 	};
@@ -255,7 +255,7 @@ run_job(life *l, void (*live) (life *l))
 {
 	int			has_words = live == live_with_words;
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = has_words ? 2 : 1, .block_bytes = 2 *
+		.key_columns = has_words ? 2 : 1, .block_bytes = 2 *
 			CHUNKS * (has_words ? WORDS_CHUNK_BYTES : CHUNK_BYTES), .flags = GSORT_TIES
 	};
 
@@ -391,8 +391,7 @@ test_environment(void)
 static void
 test_shut_when_lost(void)
 {
-	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1,
-								 .block_bytes = CHUNK_BYTES};
+	gsort_job_options options = {.key_columns = 1, .block_bytes = CHUNK_BYTES};
 	life		l = {.columns = 1, .chunk_rows = CHUNK_ROWS, .chunk_bytes = CHUNK_BYTES};
 	uint64_t	wakes;
 	int			fd;
@@ -460,14 +459,13 @@ static void
 test_staging(void)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = GSORT_BLOCK_BYTES_MAX
+		.key_columns = 1, .block_bytes = GSORT_BLOCK_BYTES_MAX
 	};
 	life		l = {.refused = 0};
 	gsort_column_stats stats = {0, 0, 0, 0, 0};
 	uint64_t	sent = 0;
 	uint64_t	before;
-	gsort_chunk chunk = {.struct_bytes = sizeof(chunk), .rows = 1,
-						 .data_bytes = GSORT_BLOCK_BYTES_MAX, .stats = &stats};
+	gsort_chunk chunk = {.rows = 1, .data_bytes = GSORT_BLOCK_BYTES_MAX, .stats = &stats};
 
 	current_test = "staging is bounded";
 	open_unpinned(&l, &options);
@@ -553,7 +551,7 @@ append_in_thread(void)
 static uint64_t
 launches_counted(life *l, void (*meanwhile) (void))
 {
-	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1,
+	gsort_job_options options = {.key_columns = 1,
 								 .block_bytes = 2 * CHUNKS * CHUNK_BYTES, .engine = GSORT_ENGINE_RADIX};
 	gsort_device_info info;
 
@@ -576,8 +574,7 @@ launches_counted(life *l, void (*meanwhile) (void))
 static void
 test_two_devices(void)
 {
-	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1,
-								 .block_bytes = CHUNK_BYTES};
+	gsort_job_options options = {.key_columns = 1, .block_bytes = CHUNK_BYTES};
 	int			ordinal = rig_ordinal;
 	uint64_t	alone;
 	life		l = {.columns = 1, .chunk_rows = CHUNK_ROWS, .chunk_bytes = CHUNK_BYTES};

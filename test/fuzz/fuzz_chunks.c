@@ -59,7 +59,7 @@ open_device(void)
 {
 	char		reason[256];
 	gsort_device_options options = {
-		.struct_bytes = sizeof(options), .kind = GSORT_KIND_HOST, .budget_bytes = BUDGET_BYTES,
+		.kind = GSORT_KIND_HOST, .budget_bytes = BUDGET_BYTES,
 		.threads = 2
 	};
 
@@ -463,7 +463,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8		null_bits = (uint8) take(&source, 1);
 	fuzzed_job	j = {.columns = 1 + shape % GSORT_MAX_KEY_COLUMNS, .honest = true};
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .block_bytes = GPUSORT_BUFFER_BYTES
+		.block_bytes = GPUSORT_BUFFER_BYTES
 	};
 
 	if (device == NULL)

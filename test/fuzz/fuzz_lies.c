@@ -49,7 +49,7 @@ open_device(void)
 {
 	char		reason[256];
 	gsort_device_options options = {
-		.struct_bytes = sizeof(options), .kind = GSORT_KIND_HOST, .budget_bytes = BUDGET_BYTES,
+		.kind = GSORT_KIND_HOST, .budget_bytes = BUDGET_BYTES,
 		.threads = 2
 	};
 
@@ -171,7 +171,7 @@ feed_chunk(fuzz_source *source, lying_job *j)
 	uint32_t	rows = 1 + (uint32_t) take(source, 1) % CHUNK_ROWS_MAX;
 	gsort_column_stats stats[GSORT_MAX_KEY_COLUMNS];
 	gsort_chunk chunk = {
-		.struct_bytes = sizeof(chunk), .rows = rows, .data = data, .data_bytes = rows * 8,
+		.rows = rows, .data = data, .data_bytes = rows * 8,
 		.row_start = row_start, .keys = chunk_keys, .nulls = j->null_mask != 0 ? chunk_nulls : NULL,
 		.stats = stats
 	};
@@ -331,7 +331,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t		shape = (uint8_t) take(&source, 1);
 	uint8_t		null_bits = (uint8_t) take(&source, 1);
 	lying_job	j = {.columns = 1 + shape % GSORT_MAX_KEY_COLUMNS};
-	gsort_job_options options = {.struct_bytes = sizeof(options), .block_bytes = BLOCK_BYTES};
+	gsort_job_options options = {.block_bytes = BLOCK_BYTES};
 	uint8_t		ways = (uint8_t) take(&source, 1);
 	uint32_t	runs = 1 + (shape >> 3) % RUNS_MAX;
 	int			goes_on = 1;

@@ -13,10 +13,12 @@
 
 #define launch launch_in_emulator
 #define launch_together launch_together_in_emulator
+#define cudaMemcpyAsync cudaMemcpyAsync_in_emulator
 #define cudaMemsetAsync cudaMemsetAsync_in_emulator
 #include "emulator.h"
 #undef launch
 #undef launch_together
+#undef cudaMemcpyAsync
 #undef cudaMemsetAsync
 
 static const char *chip_name;
@@ -46,12 +48,18 @@ launch_together(void (*kernel) (Parameters...), unsigned blocks, unsigned thread
 }
 
 static cudaError_t
+cudaMemcpyAsync(void *, const void *, size_t, cudaMemcpyKind, cudaStream_t)
+{
+	return cudaSuccess;
+}
+
+static cudaError_t
 cudaMemsetAsync(void *, int, size_t, cudaStream_t)
 {
 	return cudaSuccess;
 }
 
-#include "sort/order_merge.cu"
+#include "sort/multiway_merge.cu"
 #include "sort/pairs_partition.cu"
 #include "sort/pairs_radix.cu"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "host/host_ops.h"
-#include "host/host_radix.h"
+#include "host/radix_steps.h"
 
 #define PAIRS_ALIGN		256
 #define SHORT_BITS		32		/* of a short key, and of its row number */

@@ -85,7 +85,6 @@ static gsort_device_options
 device_options(const rig *rig)
 {
 	gsort_device_options options = {
-		.struct_bytes = sizeof(options),
 		.kind = rig->kind,
 		.ordinals = &rig_ordinal,
 		.n_ordinals = rig->kind == GSORT_KIND_CUDA ? 1 : 0,

@@ -382,7 +382,7 @@ static int
 feed_step(run *r)
 {
 	int			feeders = r->options.feeders > 0 ? r->options.feeders : 1;
-	gsort_chunk chunk = {.struct_bytes = sizeof(chunk)};
+	gsort_chunk chunk = {0};
 	run_feeder *feeder;
 	rig_buffer *buffer;
 	gsort_status status;
@@ -767,7 +767,6 @@ run_start(rig *rig, const input *in, const run_options *options)
 {
 	run		   *r = calloc(1, sizeof(*r));
 	gsort_job_options job_options = {
-		.struct_bytes = sizeof(job_options),
 		.key_columns = in->columns,
 		.null_mask = in->null_mask,
 		.null_first_mask = in->null_first_mask,

@@ -1,7 +1,7 @@
 /*
  * test_cuda_rules.c
- *	  The decisions of the CUDA device, compiled for the CPU: append_rows.cuh,
- *	  run_keys.cuh and gather_rows.cuh of its kernels; block_map.h of the host.
+ *	  The decisions of the CUDA device, compiled for the CPU: transfer_rows.cuh
+ *	  and run_keys.cuh of its kernels; block_map.h of the host.
  *	  Needs neither a device nor CUDA.
  */
 #include "rig.h"
@@ -9,11 +9,10 @@
 #include <string.h>
 
 #include "device/block_map.h"
-#include "device/append_rows.cuh"
-#include "device/gather_rows.cuh"
+#include "device/transfer_rows.cuh"
 #include "device/run_keys.cuh"
 
-#define SLICE_ROWS_MAX	8
+#define CHUNK_ROWS	8
 #define TIE_ROWS		200
 #define RUN_ROWS		2000
 #define CHECKED_ROWS	20
@@ -22,20 +21,18 @@
 
 /* --- append --------------------------------------------------------------- */
 
-static append_slice
-slice_of(const uint32_t *row_start, uint32_t rows, uint64_t data_units, uint64_t more_units)
+static appended_chunk
+chunk_of(const uint32_t *row_start, uint32_t rows, uint64_t data_units, uint64_t more_units)
 {
-	append_slice slice = {
+	appended_chunk chunk = {
 		.row_start = row_start,
 		.rows = rows,
-		.begins_chunk = 1,
-		.ends_chunk = 1,
 		.data_units = data_units,
 		.end_units = data_units + more_units,
 		.first_unit = 1000,
 	};
 
-	return slice;
+	return chunk;
 }
 
 static int
@@ -48,29 +45,21 @@ static void
 test_append_words(void)
 {
 	uint32_t	starts[] = {0, 3, 4, 9};
-	append_slice slice = slice_of(starts, 4, 10, 0);
+	appended_chunk chunk = chunk_of(starts, 4, 10, 0);
 
 	current_test = "append words";
-	CHECK(is_word(append_row_word(&slice, 0), 1000, 3));
-	CHECK(is_word(append_row_word(&slice, 1), 1003, 1));
-	CHECK(is_word(append_row_word(&slice, 3), 1009, 1));
+	CHECK(is_word(append_row_word(&chunk, 0), 1000, 3));
+	CHECK(is_word(append_row_word(&chunk, 1), 1003, 1));
+	CHECK(is_word(append_row_word(&chunk, 3), 1009, 1));
 
-	/* the slice ends inside its chunk: the next row's begin ends its last
-	 * row */
-	slice.rows = 3;
-	slice.ends_chunk = 0;
-	CHECK(is_word(append_row_word(&slice, 2), 1004, 5));
-
-	/* a later slice need not begin at 0 */
-	slice = slice_of(starts + 1, 3, 10, 0);
-	CHECK(append_row_word(&slice, 0) == 0);
-	slice.begins_chunk = 0;
-	CHECK(is_word(append_row_word(&slice, 0), 1003, 1));
+	/* a chunk begins at 0 */
+	chunk = chunk_of(starts + 1, 3, 10, 0);
+	CHECK(append_row_word(&chunk, 0) == 0);
 
 	/* a long row ends beyond its chunk */
-	slice = slice_of(starts, 1, 10, 90);
-	CHECK(is_word(append_row_word(&slice, 0), 1000, 100));
-	CHECK(is_word(append_refused_word(&slice), 1000, 1));
+	chunk = chunk_of(starts, 1, 10, 90);
+	CHECK(is_word(append_row_word(&chunk, 0), 1000, 100));
+	CHECK(is_word(append_refused_word(&chunk), 1000, 1));
 }
 
 /* For any offsets, a word is refused or lies inside its chunk. */
@@ -80,9 +69,9 @@ test_append_range(void)
 	current_test = "append range";
 	for (int round = 0; round < 20000; round++)
 	{
-		uint32_t	starts[SLICE_ROWS_MAX];
-		uint32_t	rows = 1 + (uint32_t) random_below(SLICE_ROWS_MAX);
-		append_slice slice = slice_of(starts, rows, 16, 0);
+		uint32_t	starts[CHUNK_ROWS];
+		uint32_t	rows = 1 + (uint32_t) random_below(CHUNK_ROWS);
+		appended_chunk chunk = chunk_of(starts, rows, 16, 0);
 		uint64_t	sum = 0;
 		int			refused = 0;
 
@@ -91,7 +80,7 @@ test_append_range(void)
 				i == 0 ? 0 : starts[i - 1] + (uint32_t) random_below(5);
 		for (uint32_t i = 0; i < rows; i++)
 		{
-			uint64_t	word = append_row_word(&slice, i);
+			uint64_t	word = append_row_word(&chunk, i);
 			uint64_t	place = row_word_offset(word) - 1000;
 
 			refused |= word == 0;

@@ -113,7 +113,7 @@ test_shut_with_jobs(gsort_kind kind)
 	for (int appends = 0; appends < 12; appends++)
 	{
 		gsort_job_options options = {
-			.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = 65536
+			.key_columns = 1, .block_bytes = 65536
 		};
 		gsort_column_stats stats = {0, 63, 63, 0, 0};
 		gsort_job  *job;
@@ -127,7 +127,7 @@ test_shut_with_jobs(gsort_kind kind)
 		{
 			rig_buffer *buffer = &rig.buffers[i];
 			gsort_chunk chunk = {
-				.struct_bytes = sizeof(chunk), .rows = 64, .data = buffer->data, .data_bytes = 4096,
+				.rows = 64, .data = buffer->data, .data_bytes = 4096,
 				.row_start = buffer->row_start, .keys = buffer->keys, .stats = &stats
 			};
 

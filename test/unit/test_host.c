@@ -20,7 +20,7 @@
 
 #include "host/host_limits.h"
 #include "host/host_ops.h"
-#include "host/host_segments.h"
+#include "host/host_sort.h"
 
 #define MACHINE_PROCESSORS	64
 #define MACHINE_BYTES		(512ull << 30)
@@ -222,10 +222,9 @@ static void
 test_reservations_leave_room(void)
 {
 	gsort_device_options device_options = {
-		.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST, .budget_bytes = 1ull << 30
+		.kind = GSORT_KIND_HOST, .budget_bytes = 1ull << 30
 	};
-	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1,
-								 .block_bytes = 4096};
+	gsort_job_options options = {.key_columns = 1, .block_bytes = 4096};
 	gsort_device *device;
 	gsort_job  *job;
 	host_device *host;
@@ -280,7 +279,6 @@ static void
 check_threads(int threads, int more_nice, int threads_wanted)
 {
 	gsort_device_options options = {
-		.struct_bytes = sizeof(options),
 		.kind = GSORT_KIND_HOST,
 		.threads = threads,
 		.nice = more_nice,
@@ -318,8 +316,9 @@ static atomic_int appends_under_way;
 static atomic_int appends_beside_alone;
 
 static void
-meet(host_task *task)
+meet(host_op *op)
 {
+	(void) op;
 	atomic_fetch_add(&appends_under_way, 1);
 	atomic_fetch_add(&appends_begun, 1);
 	for (int i = 0; i < MEETING_WAIT_S * 1000 && atomic_load(&appends_begun) < MEETING_APPENDS; i++)
@@ -327,21 +326,19 @@ meet(host_task *task)
 	if (atomic_load(&appends_begun) >= MEETING_APPENDS)
 		atomic_fetch_add(&appends_met, 1);
 	atomic_fetch_sub(&appends_under_way, 1);
-	host_op_done((host_op *) task);
 }
 
 static void
-look_for_appends(host_task *task)
+look_for_appends(host_op *op)
 {
 	atomic_store(&appends_beside_alone, atomic_load(&appends_under_way));
-	((host_op *) task)->status = GSORT_NOMEM;
-	host_op_done((host_op *) task);
+	op->status = GSORT_NOMEM;
 }
 
 static void
-enqueue(gsort_job *job, gsort_event_kind kind, void (*run) (host_task *task))
+enqueue(gsort_job *job, gsort_event_kind kind, void (*work) (host_op *op))
 {
-	host_op    *op = host_op_new((host_job *) job, kind, 0, run);
+	host_op    *op = host_op_new((host_job *) job, kind, 0, 0, work);
 
 	if (CHECK(op != NULL))
 		host_op_enqueue(op);
@@ -364,11 +361,11 @@ static void
 test_appends_side_by_side(void)
 {
 	gsort_device_options device_options = {
-		.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST,
+		.kind = GSORT_KIND_HOST,
 			.threads = MEETING_APPENDS + 1
 	};
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = GSORT_BLOCK_BYTES_MAX
+		.key_columns = 1, .block_bytes = GSORT_BLOCK_BYTES_MAX
 	};
 	gsort_device *device;
 	gsort_job  *job;
@@ -421,7 +418,7 @@ test_long_segment(void)
 static size_t stack_bytes;
 
 static void
-measure_stack(host_task *task)
+measure_stack(host_op *op)
 {
 	pthread_attr_t attributes;
 
@@ -430,17 +427,14 @@ measure_stack(host_task *task)
 		(void) pthread_attr_getstacksize(&attributes, &stack_bytes);
 		pthread_attr_destroy(&attributes);
 	}
-	((host_op *) task)->status = GSORT_NOMEM;
-	host_op_done((host_op *) task);
+	op->status = GSORT_NOMEM;
 }
 
 static void
 check_stacks(void)
 {
-	gsort_device_options device_options = {.struct_bytes = sizeof(device_options),
-										   .kind = GSORT_KIND_HOST};
-	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1,
-								 .block_bytes = 4096};
+	gsort_device_options device_options = {.kind = GSORT_KIND_HOST};
+	gsort_job_options options = {.key_columns = 1, .block_bytes = 4096};
 	gsort_device *device;
 	gsort_job  *job;
 
@@ -480,16 +474,15 @@ static void
 check_shut_while_appends_wait(char *data, useconds_t delay_us)
 {
 	gsort_device_options device_options = {
-		.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST, .budget_bytes = 1ull << 30,
+		.kind = GSORT_KIND_HOST, .budget_bytes = 1ull << 30,
 			.threads = 3
 	};
-	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1,
-								 .block_bytes = GSORT_BLOCK_BYTES_MAX};
+	gsort_job_options options = {.key_columns = 1, .block_bytes = GSORT_BLOCK_BYTES_MAX};
 	uint32_t	row_start = 0;
 	uint64_t	key = 0;
 	gsort_column_stats stats = {0, 0, 0, 0, 0};
 	gsort_chunk chunk = {
-		.struct_bytes = sizeof(chunk), .rows = 1, .data = data, .data_bytes = GSORT_BLOCK_BYTES_MAX,
+		.rows = 1, .data = data, .data_bytes = GSORT_BLOCK_BYTES_MAX,
 		.row_start = &row_start, .keys = &key, .stats = &stats
 	};
 	gsort_device *device;

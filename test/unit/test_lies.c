@@ -152,11 +152,11 @@ test_nulls_come_round(rig *rig)
 {
 	gsort_column_stats stats = {5, 5, 5, 5, 1ull << 63};
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .null_mask = 1, .block_bytes = 4096
+		.key_columns = 1, .null_mask = 1, .block_bytes = 4096
 	};
 	rig_buffer *buffer = &rig->buffers[0];
 	gsort_chunk chunk = {
-		.struct_bytes = sizeof(chunk), .rows = 1, .data = buffer->data, .data_bytes = 8,
+		.rows = 1, .data = buffer->data, .data_bytes = 8,
 		.row_start = buffer->row_start, .keys = buffer->keys, .nulls = buffer->nulls,
 		.stats = &stats
 	};

@@ -31,7 +31,7 @@ append_chunk(rig_buffer *buffer, gsort_job *job)
 {
 	gsort_column_stats stats = {0, CHUNK_ROWS - 1, CHUNK_ROWS - 1, 0, 0};
 	gsort_chunk chunk = {
-		.struct_bytes = sizeof(chunk), .rows = CHUNK_ROWS, .data = buffer->data,
+		.rows = CHUNK_ROWS, .data = buffer->data,
 		.data_bytes = CHUNK_BYTES, .row_start = buffer->row_start, .keys = buffer->keys,
 		.stats = &stats
 	};
@@ -55,7 +55,7 @@ static gsort_job *
 open_fed_job(rig *rig, int first_buffer)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = 65536
+		.key_columns = 1, .block_bytes = 65536
 	};
 	gsort_job  *job = NULL;
 
@@ -89,7 +89,7 @@ static void
 check_refusals(rig *rig, gsort_job *job)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = 65536
+		.key_columns = 1, .block_bytes = 65536
 	};
 	gsort_job  *other;
 
@@ -222,7 +222,7 @@ static void
 run_job(lost_run *run, void (*live) (lost_run *run))
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = CHUNK_BYTES
+		.key_columns = 1, .block_bytes = CHUNK_BYTES
 	};
 
 	if (!accepted(run, gsort_job_open(run->rig.device, &options, &run->job)))

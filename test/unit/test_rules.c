@@ -1,7 +1,7 @@
 /*
  * test_rules.c
  *	  The rules shared by all devices, without a device: key_plan.h,
- *	  block_cut.h, row_word.h.
+ *	  block_cut.h, extents.h.
  */
 #include "rig.h"
 
@@ -224,7 +224,7 @@ test_block_cut(void)
 void
 test_row_word(void)
 {
-	current_test = "row_word.h";
+	current_test = "row words";
 	for (int round = 0; round < 1000; round++)
 	{
 		uint64_t	offset = random_below(GSORT_RUN_BYTES_MAX / 8);

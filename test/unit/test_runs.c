@@ -245,7 +245,7 @@ static gsort_job *
 open_job(rig *rig)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = CHUNK_BYTES
+		.key_columns = 1, .block_bytes = CHUNK_BYTES
 	};
 	gsort_job  *job;
 
@@ -260,7 +260,7 @@ feed_and_finish(rig *rig, gsort_job *job, uint64_t first_key, gsort_finish_how h
 	rig_buffer *buffer = &rig->buffers[0];
 	gsort_column_stats stats;
 	gsort_chunk chunk = {
-		.struct_bytes = sizeof(chunk), .rows = CHUNK_ROWS, .data = buffer->data,
+		.rows = CHUNK_ROWS, .data = buffer->data,
 		.data_bytes = CHUNK_BYTES, .row_start = buffer->row_start, .keys = buffer->keys,
 		.stats = &stats
 	};

@@ -164,7 +164,7 @@ static void
 test_bad_masks(rig *rig)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 3, .block_bytes = 4096, .inexact_mask = 8
+		.key_columns = 3, .block_bytes = 4096, .inexact_mask = 8
 	};
 	gsort_job  *job;
 

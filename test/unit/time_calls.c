@@ -145,7 +145,7 @@ begin_job(timing *t, int number)
 {
 	timed_job  *mine = &t->jobs[number];
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = BLOCK_BYTES,
+		.key_columns = 1, .block_bytes = BLOCK_BYTES,
 		.flags = number % 2 ? GSORT_TIES : 0, .tag = (uint64_t) number, .engine = mine->engine
 	};
 
@@ -163,7 +163,7 @@ feed_job(timing *t, timed_job *mine)
 	const timed_chunk *from = &t->chunks[mine->fed / CHUNK_ROWS % CHUNKS];
 	uint64_t	rows = mine->rows - mine->fed < CHUNK_ROWS ? mine->rows - mine->fed : CHUNK_ROWS;
 	gsort_chunk chunk = {
-		.struct_bytes = sizeof(chunk), .rows = (uint32_t) rows, .data = from->data,
+		.rows = (uint32_t) rows, .data = from->data,
 		.data_bytes = rows * ROW_UNITS * 8, .row_start = from->row_start, .keys = from->keys,
 		.stats = &stats
 	};
@@ -350,7 +350,7 @@ poll_for_a_while(timing *t)
 int
 time_calls(gsort_kind kind, uint64_t rows)
 {
-	gsort_device_options options = {.struct_bytes = sizeof(options), .kind = kind};
+	gsort_device_options options = {.kind = kind};
 	timing		t;
 	char		reason[256];
 	double		began_ms = now_ms();

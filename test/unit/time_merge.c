@@ -37,7 +37,7 @@ append_rows(rig *rig, gsort_job *job, uint32_t rows)
 	rig_buffer *buffer = &rig->buffers[0];
 	gsort_column_stats stats = {0, UINT64_MAX, UINT64_MAX, 0, 0};
 	gsort_chunk chunk = {
-		.struct_bytes = sizeof(chunk), .rows = rows, .data = buffer->data,
+		.rows = rows, .data = buffer->data,
 		.data_bytes = (uint64_t) rows * 8, .row_start = buffer->row_start, .keys = buffer->keys,
 		.stats = &stats
 	};
@@ -90,7 +90,7 @@ int
 time_merge(gsort_kind kind, uint64_t rows)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = BLOCK_BYTES
+		.key_columns = 1, .block_bytes = BLOCK_BYTES
 	};
 	int			ok = 1;
 	rig			rig;

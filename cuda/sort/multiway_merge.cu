@@ -1,5 +1,5 @@
 /*
- * order_merge.cu
+ * multiway_merge.cu
  *	  The multiway merge of retained keys to run numbers.
  *
  * In:  runs of raw key columns, a plan of one word.
@@ -10,7 +10,7 @@
  */
 #include "sort/order_merge.h"
 
-#include "sort/merge_launch.cuh"
+#include "sort/multiway_merge.cuh"
 
 size_t
 order_merge_scratch_bytes(uint64_t rows, uint32_t n_runs)
@@ -22,7 +22,7 @@ cudaError_t
 order_merge(const key_plan *plan, const merge_run *runs, uint32_t n_runs, void *d_scratch,
 			uint8_t *d_order, cudaStream_t stream)
 {
-	if (n_runs == 0 || n_runs > MERGE_RUNS_MAX)
+	if (n_runs == 0 || n_runs > GSORT_MERGE_RUNS_MAX)
 		return cudaErrorInvalidValue;
 	if (plan->bits <= 32)
 		return merge_runs(key_source<uint32_t>{*plan}, runs, n_runs, d_scratch, d_order, stream);

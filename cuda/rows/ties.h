@@ -1,10 +1,7 @@
 /*
- * tie_rule.h
- *	  The rule of the tie bits: neighbours that the sort words do not order.
- *
- * In:  two neighbours in sorted order: their raw keys and NULLs, and the first
- *	    sort word of both.
- * Out: whether the second ties with the first (see gsort_block).
+ * ties.h
+ *	  Ties of a run: neighbours in sorted order that the sort words do not
+ *	  order, and their tie bits, one for each row (see gsort_block).
  *
  * Most neighbours differ in the first sort word, which is sorted already, and
  * need no key.  Columns that lie in this word as a whole are compared there;
@@ -13,10 +10,12 @@
  *
  * The rule is a value and travels to kernels as an argument.
  */
-#ifndef GSORT_TIE_RULE_H
-#define GSORT_TIE_RULE_H
+#ifndef GSORT_TIES_H
+#define GSORT_TIES_H
 
 #include "rows/key_plan.h"
+
+/* --- the rule ------------------------------------------------------------- */
 
 typedef struct tie_rule
 {
@@ -73,7 +72,6 @@ tie_rule_is_null(const tie_rule *rule, const row_keys *row, uint32_t column)
 	return (rule->nullable_mask >> column & 1) && (*row->nulls >> column & 1);
 }
 
-/* True if the rows agree in a column. */
 static inline GSORT_HD int
 tie_rule_agree(const tie_rule *rule, const row_keys *row, const row_keys *before, uint32_t column)
 {
@@ -109,4 +107,56 @@ tie_rule_ties(const tie_rule *rule, uint64_t difference, const row_keys *row,
 	return rule->equal_rows_tie;
 }
 
-#endif							/* GSORT_TIE_RULE_H */
+/* --- tie bits: bit r % 32 of word r / 32 is row r's ----------------------- */
+
+static inline int
+tie_bits_wanted(const gsort_job_options *options)
+{
+	return (options->flags & GSORT_TIES) != 0 || options->inexact_mask != 0;
+}
+
+static inline GSORT_HD size_t
+tie_bits_bytes(uint64_t rows)
+{
+	return (size_t) (rows + 31) / 32 * sizeof(uint32_t);
+}
+
+/* 64 tie bits from row first on; bits at count and above are 0. */
+static inline GSORT_HD uint64_t
+tie_bits_from(const uint32_t *ties, uint64_t total_rows, uint64_t first, uint64_t count)
+{
+	uint64_t	last_word = (total_rows - 1) / 32;
+	uint64_t	word = first / 32;
+	uint32_t	shift = (uint32_t) (first % 32);
+	uint64_t	bits = (uint64_t) ties[word] >> shift;
+
+	if (word + 1 <= last_word)
+		bits |= (uint64_t) ties[word + 1] << (32 - shift);
+	if (shift > 0 && word + 2 <= last_word)
+		bits |= (uint64_t) ties[word + 2] << (64 - shift);
+	return count >= 64 ? bits : bits & ((1ull << count) - 1);
+}
+
+/* Number of 64-bit tie words in a block: one bit per row and one for the next
+ * row. */
+static inline GSORT_HD uint32_t
+tie_words_of_block(uint32_t block_rows)
+{
+	return block_rows > 0 ? block_rows / 64 + 1 : 0;
+}
+
+/* A tie word of a block that begins at first_row. */
+static inline GSORT_HD uint64_t
+tie_word_of_block(const uint32_t *ties, uint64_t total_rows, uint64_t first_row,
+				  uint32_t block_rows, uint32_t word)
+{
+	uint64_t	first = first_row + (uint64_t) word * 64;
+	uint64_t	count = block_rows + 1 - word * 64;
+
+	if (first >= total_rows)
+		return 0;
+	return tie_bits_from(ties, total_rows, first,
+						 count < total_rows - first ? count : total_rows - first);
+}
+
+#endif							/* GSORT_TIES_H */

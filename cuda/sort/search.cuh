@@ -1,13 +1,44 @@
 /*
- * linear_map.cuh
- *	  Linear maps: they divide a range of numbers into parts of equal size.
+ * search.cuh
+ *	  How a value finds its part: by binary search, or by a linear map, which
+ *	  divides a range of numbers into parts of equal size.
  *
- * Pure arithmetic, for host and device.
+ * Host and device code; reads only the predicate's data.
  */
-#ifndef GSORT_LINEAR_MAP_CUH
-#define GSORT_LINEAR_MAP_CUH
+#ifndef GSORT_SEARCH_CUH
+#define GSORT_SEARCH_CUH
+
+#include <stdint.h>
 
 #include "rows/host_device.h"
+
+/*
+ * The first of the places [first, end) for which holds is false; end if there
+ * is none. holds must be monotone: true, then false.  Places are at most 2^31,
+ * so that a sum of two fits.
+ *
+ * The last of the places [first, last] whose value is at most x, provided that
+ * first qualifies: partition_point(first, last, [&](uint32_t i) { return
+ * values[i + 1] <= x; }).
+ */
+#ifdef __CUDACC__
+#pragma nv_exec_check_disable	/* holds may be device code only */
+#endif
+template<typename Predicate>
+static inline GSORT_HD uint32_t
+partition_point(uint32_t first, uint32_t end, const Predicate &holds)
+{
+	while (first < end)
+	{
+		uint32_t	middle = (first + end) / 2;
+
+		if (holds(middle))
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first;
+}
 
 /* Monotone: maps [0, range] evenly to [0, parts). */
 struct linear_map
@@ -80,4 +111,4 @@ lowest_of_part(linear_map map, uint32_t part)
 	return (((uint64_t) part << 32) + map.factor - 1) / map.factor << map.shift;
 }
 
-#endif							/* GSORT_LINEAR_MAP_CUH */
+#endif							/* GSORT_SEARCH_CUH */
