@@ -97,6 +97,16 @@ compat_wait_event(const char *name)
 #define compat_owns_table(table) pg_class_ownercheck(table, GetUserId())
 #endif
 
+/* 18 has a function of its own for expressions without a result. */
+#if PG_VERSION_NUM >= 180000
+#define compat_eval_projection(projection) \
+	ExecEvalExprNoReturnSwitchContext(&(projection)->pi_state, (projection)->pi_exprContext)
+#else
+#define compat_eval_projection(projection) \
+	((void) ExecEvalExprSwitchContext(&(projection)->pi_state, (projection)->pi_exprContext, \
+									  &(bool) {false}))
+#endif
+
 /* 18 gives a pathkey a comparison type instead of a btree strategy
  * (8123e91f5aeb). */
 #if PG_VERSION_NUM >= 180000

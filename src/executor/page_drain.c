@@ -17,8 +17,8 @@
  * to form it again would take as long as all the rest.
  *
  * Left to the scan are rows with too few columns, narrow rows with NULLs, and
- * the first row that does not fit the chunk.  The scan checks for interrupts,
- * once a page.
+ * the first row that does not fit the chunk.  The scan checks for interrupts
+ * once a page, and the drain before it computes a row's columns.
  */
 #include "postgres.h"
 
@@ -28,6 +28,7 @@
 #include "access/tupmacs.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
+#include "miscadmin.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
@@ -155,8 +156,9 @@ static void
 compute_columns(const GpuSortPageDrain *drain, HeapTuple tuple)
 {
 	ProjectionInfo *projection = drain->projection;
-	bool		is_null;
 
+	/* a page of dear expressions would take too long */
+	CHECK_FOR_INTERRUPTS();
 	for (int i = 0; i < drain->n_inputs; i++)
 	{
 		AttrNumber	attno = drain->inputs[i];
@@ -166,7 +168,7 @@ compute_columns(const GpuSortPageDrain *drain, HeapTuple tuple)
 	}
 	ResetExprContext(projection->pi_exprContext);
 	projection->pi_exprContext->ecxt_scantuple = drain->row;
-	(void) ExecEvalExprSwitchContext(&projection->pi_state, projection->pi_exprContext, &is_null);
+	compat_eval_projection(projection);
 }
 
 /* Adds the bytes of the computed values to a row's length, aligned as
@@ -243,7 +245,10 @@ gpusort_page_drain_begin(GpuSortPageDrain *drain, GpuSortFeed *feed)
 	const GpuSortKeys *keys = feed->keys;
 
 	drain->feed = feed;
-	drain->natts_needed = drain->projection != NULL ? drain->table->natts : 0;
+	/* computed columns and a narrow row's bytes follow all of the table's */
+	drain->natts_needed = drain->projection != NULL ||
+		(drain->scan != NULL && drain->whole_tuples && drain->format->narrow_bytes != 0) ?
+		drain->table->natts : 0;
 	if (keys->n_keys > lengthof(drain->keys) || /* of a grouping */
 		(drain->scan != NULL && !drain->whole_tuples && !find_picked_columns(drain)))
 		drain->scan = NULL;

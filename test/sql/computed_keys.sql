@@ -62,15 +62,15 @@ select pg_temp.compare_all('select a.id, b.* from computed a join computed b on 
 
 -- each row is computed once, and an error is an error
 create sequence computed_calls;
-select count(*), count(distinct n) from (select *, nextval('computed_calls') as n from computed order by nextval('computed_calls') % 7 offset 0) q;
+select count(q), count(distinct n) from (select *, nextval('computed_calls') as n from computed order by nextval('computed_calls') % 7 offset 0) q;
 select last_value from computed_calls;
 alter sequence computed_calls restart;
 create function pg_temp.counted(v int8) returns int8 language plpgsql as $$ begin perform nextval('computed_calls'); return v % 100; end $$;
-select count(*) from (select * from computed order by pg_temp.counted(k) offset 0) q;
+select count(q) from (select * from computed order by pg_temp.counted(k) offset 0) q;
 select last_value from computed_calls;
-select count(*) from (select * from computed order by 1 / (k - 50) offset 0) q;
-select count(*) from (select * from computed order by (s || 'x')::int4 offset 0) q where s like 'Row c4ca%';
-select count(*), bool_and(r between 0 and 1) from (select *, random() as r from computed order by random() offset 0) q;
+select count(q) from (select * from computed order by 1 / (k - 50) offset 0) q;
+select count(q) from (select * from computed order by (s || 'x')::int4 offset 0) q where s like 'Row c4ca%';
+select count(q), bool_and(r between 0 and 1) from (select *, random() as r from computed order by random() offset 0) q;
 
 -- parameters, rescans, cursors
 prepare by_parameter(int8) as select id from computed order by k % $1, id limit 3;
@@ -127,6 +127,14 @@ insert into computed_broad(id, c3, c70) select i, nullif(i % 3, 0), i % 50 from 
 select pg_temp.compare_all('select * from computed_broad order by c70 % 7, -id');
 select pg_temp.compare_all('select * from computed_broad order by c70 % 7, c70 % 6, c70 % 5, -id');
 select pg_temp.compare_all('select * from computed_broad order by c3, id');
+
+-- narrow rows that have fewer columns than the table
+create table computed_late(a int4);
+insert into computed_late select generate_series(1, 3000);
+alter table computed_late add b int8, add c float8, add d int2;
+select pg_temp.compare_all('select * from computed_late order by a');
+insert into computed_late select i, i % 9, i, i % 5 from generate_series(3001, 4000) i;
+select pg_temp.compare_all('select * from computed_late order by b nulls first, a');
 
 -- columns that were dropped, added, or generated
 alter table computed add later int4, add filled text default 'Filled', add made int8 generated always as (k * 2) stored;

@@ -153,8 +153,8 @@ for my $input ([ 'read', '*' ], [ 'read', 'k, id' ], [ 'fixed', '*' ], [ 'fixed'
 		is(digest($node, $query, $settings), digest($node, $query, 'set gpusort.enabled = off;'), "$what: the rows are right");
 	}
 }
-for my $query ('select * from read where a = 1 order by id', 'select *, 1 as one from read order by id', 'select ctid, * from read order by id',
-	'select id, k + 1 as next from read order by id', 'select * from read tablesample bernoulli (50) repeatable (1) order by id', 'select * from read order by later + 1')
+for my $query ('select * from read where a = 1 order by id', 'select ctid, * from read order by id', 'select *, ctid::text from read order by id',
+	'select id, k + 1 as next from read order by id', 'select * from read tablesample bernoulli (50) repeatable (1) order by id', 'select * from fixed order by id % 100')
 {
 	for my $workers (0, 2)
 	{
@@ -166,13 +166,14 @@ for my $query ('select * from read where a = 1 order by id', 'select *, 1 as one
 	}
 }
 
-# keys behind columns of variable width, and a column that older rows have not got
-for my $query ('select * from read order by note, id', 'select * from read order by later, id')
+# keys behind columns of variable width, a column that older rows have not got, and columns that the drain computes
+for my $query ('select * from read order by note, id', 'select * from read order by later, id', 'select *, 1 as one from read order by id',
+	'select * from read order by later + 1, id', 'select *, k % 7, note is null from read order by lower(note), id')
 {
 	for my $workers (0, 2)
 	{
 		my $settings = "set max_parallel_workers_per_gather = $workers;";
-		my ($rows) = by_the_page($query, $settings, $node->safe_psql('postgres', 'select count(*) from read'));
+		my ($rows) = by_the_page($query, $settings, $node->safe_psql('postgres', "select count(*) from ($query) q"));
 
 		cmp_ok($rows, '>', 500, "$query, $workers workers: rows are taken by the page");
 		is(digest($node, $query, $settings), digest($node, $query, 'set gpusort.enabled = off;'), "$query, $workers workers: the rows are right");

@@ -27,7 +27,7 @@ my %place;
 my $segment;
 
 # a job's options, which lie before the list of its buffers in its slot, and 48 bytes behind the slot's state
-my %option = (key_columns => 4, null_mask => 8, null_first_mask => 12, engine => 32, inexact_mask => 36, feeders => 168,
+my %option = (key_columns => 0, null_mask => 4, null_first_mask => 8, engine => 32, inexact_mask => 36, feeders => 168,
 	wait_ms => 172, expected_bytes => 184);
 my $options_bytes = 200;
 my $options_at = 48;
@@ -105,7 +105,7 @@ sub find_options
 	my ($job) = @_;
 	my $at = $place{slots} + $job * $place{slot_bytes} + $options_at;
 
-	is(join(' ', (unpack 'l*', peek($at, $options_bytes))[ 1, 2, $option{feeders} / 4 ]), '2 3 1', "the options of job $job are found");
+	is(join(' ', (unpack 'l*', peek($at, $options_bytes))[ 0, 1, $option{feeders} / 4 ]), '2 3 1', "the options of job $job are found");
 	return $at;
 }
 
