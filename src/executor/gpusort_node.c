@@ -148,7 +148,6 @@ put_child_rows(GpuSortState *state)
 {
 	PlanState  *child = outerPlanState(state);
 	GpuSortPageDrain *drain = &state->drain;
-	GpuSortFeed *feed;
 	TupleTableSlot *slot;
 
 	drain->feed = NULL;
@@ -156,9 +155,13 @@ put_child_rows(GpuSortState *state)
 		   !TupIsNull(slot))
 	{
 		gpusort_tuplesort_put(state->sort, slot);
-		if (drain->scan != NULL && drain->feed == NULL &&
-			(feed = gpusort_tuplesort_feed(state->sort)) != NULL)
-			gpusort_page_drain_begin(drain, feed);
+		if (drain->scan != NULL && drain->feed == NULL)
+		{
+			GpuSortFeed *feed = gpusort_tuplesort_feed(state->sort);
+
+			if (feed != NULL)
+				gpusort_page_drain_begin(drain, feed);
+		}
 	}
 }
 

@@ -404,8 +404,8 @@ drain_page(const GpuSortPageDrain *drain, HeapScanDesc heap)
 			continue;
 		if (drain->projection == NULL)
 			break;
+		heap_deform_tuple(&tuple, drain->table, drain->row->tts_values, drain->row->tts_isnull);
 		row = drain->row;
-		heap_deform_tuple(&tuple, drain->table, row->tts_values, row->tts_isnull);
 	}
 	heap->rs_cindex = i - 1;
 	count_rows(drain->scan, i - first);
