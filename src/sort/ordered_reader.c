@@ -10,10 +10,10 @@
  *
  * The C library's strxfrm and strcoll should agree, and have not always done
  * so.  PostgreSQL trusts strcoll.  If words come from strxfrm,
- * gpusort_ordered_reader_check reads all rows once, in the order in which they
- * would go out, before any of them goes anywhere.  Each must not be less than
- * the one before.  If one is, its collation is distrusted from now on
- * (server_state.c), and all rows become one tie run, in a tuplesort.
+ * gpusort_ordered_reader_check reads all rows once before any of them goes
+ * anywhere.  None may be less than a row of a tie run before its own, since the
+ * comparators will sort its own.  If one is, its collation is distrusted from
+ * now on (server_state.c), and all rows become one tie run, in a tuplesort.
  *
  * A run of set bits is a tie run, and rows outside of tie runs need no
  * comparison.  A tie run is listed and compared as it is read, and most are in
@@ -371,40 +371,61 @@ record_violation(GpuSortOrdering *ordering, const GpuSortComparand *last,
 	gpusort_collation_distrust(ordering->spec->order->collations[key]);
 }
 
-/* Are all rows in order?  The last row is copied, since the next one may take
- * its place in memory. */
-static bool
-rows_are_in_order(GpuSortOrderedReader *ordered)
+/* Copies the rows to compare with, because the block that they lie in is about
+ * to go.  Returns the context of the copies. */
+static MemoryContext
+copy_bounds(GpuSortOrderedReader *ordered, GpuSortComparand *before, GpuSortComparand *greatest,
+			MemoryContext old_copies)
 {
-	GpuSortOrdering *ordering = ordered->ordering;
-	MemoryContext context = AllocSetContextCreate(ordered->context, "gpusort order check",
-												  ALLOCSET_SMALL_SIZES);
-	GpuSortComparand last = {0};
+	MemoryContext copies = AllocSetContextCreate(ordered->context, "gpusort order check",
+												 ALLOCSET_SMALL_SIZES);
+
+	if (before->row != NULL)
+		(void) copy_comparand(ordered->ordering->check, before, copies);
+	(void) copy_comparand(ordered->ordering->check, greatest, copies);
+	MemoryContextDelete(old_copies);
+	return copies;
+}
+
+/* Will all rows be in order, once tie runs are sorted?  A row may be less than
+ * one before it only within its tie run. */
+static bool
+rows_will_be_in_order(GpuSortOrderedReader *ordered)
+{
+	GpuSortComparer *check = ordered->ordering->check;
+	MemoryContext copies = AllocSetContextCreate(ordered->context, "gpusort order check",
+												 ALLOCSET_SMALL_SIZES);
+	GpuSortComparand before = {0};	/* the greatest row before the tie run */
+	GpuSortComparand greatest = {0};
 	bool		in_order = true;
 
 	for (uint64 row = 0; in_order && row < ordered->reader->rows; row++)
 	{
+		bool		ties = row > 0 && ordered->ordering->ties != NULL &&
+			gpusort_ordered_reader_ties(ordered, row);
 		GpuSortComparand next;
 		const char *bytes;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!gpusort_ordered_reader_next(ordered, row, &bytes))
-			bytes = gpusort_ordered_reader_seek(ordered, row);
-		gpusort_comparer_take(ordering->check, bytes, &next);
-		if (row > 0)
+		if (!ties)
+			before = greatest;
+		if (!gpusort_reader_next(ordered->reader, row, &bytes))
 		{
-			MemoryContext old_context = MemoryContextSwitchTo(context);
-
-			in_order = gpusort_comparer_compare(ordering->check, &last, &next) <= 0;
-			MemoryContextSwitchTo(old_context);
+			if (row > 0)
+				copies = copy_bounds(ordered, &before, &greatest, copies);
+			bytes = gpusort_reader_seek(ordered->reader, row);
 		}
+		gpusort_comparer_take(check, bytes, &next);
+		if (row == 0 || gpusort_comparer_compare(check, &greatest, &next) <= 0)
+			greatest = next;
+		else
+			in_order = ties && (before.row == NULL ||
+								gpusort_comparer_compare(check, &before, &next) <= 0);
 		if (!in_order)
-			record_violation(ordering, &last, &next);
-		MemoryContextReset(context);
-		last = next;
-		(void) copy_comparand(ordering->check, &last, context);
+			record_violation(ordered->ordering, &greatest, &next);
+		MemoryContextReset(ordered->scratch);
 	}
-	MemoryContextDelete(context);
+	MemoryContextDelete(copies);
 	return in_order;
 }
 
@@ -412,21 +433,18 @@ void
 gpusort_ordered_reader_check(GpuSortOrderedReader *ordered)
 {
 	GpuSortOrdering *ordering = ordered->ordering;
-	GpuSortTieFigures figures = ordering->figures;
+	MemoryContext old_context;
 	instr_time	start;
 
 	if (ordering->check == NULL)
 		return;
 	INSTR_TIME_SET_CURRENT(start);
-	ordered->all_tie = !rows_are_in_order(ordered);
+	old_context = MemoryContextSwitchTo(ordered->scratch);
+	ordered->all_tie = !rows_will_be_in_order(ordered);
+	MemoryContextSwitchTo(old_context);
 	if (ordered->all_tie)
 		ordered->by_words = false;
-	leave_tie_run(ordered);
-	if (ordered->all_tie)
-		drop_list(ordered);
 	gpusort_reader_rewind(ordered->reader);
-	/* these tie runs will be read again */
-	ordering->figures = figures;
 	ordering->check_ms += gpusort_milliseconds_since(start);
 }
 
