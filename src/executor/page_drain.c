@@ -304,9 +304,9 @@ write_row(const GpuSortPageDrain *drain, HeapTuple tuple, Size row_length, char 
 	{
 		memset(place, 0, row_length);
 		for (int i = 0; i < format->natts; i++)
-			store_att_byval(place + format->offset[i],
-							fetch_att(data + drain->picked[i].offset, true, format->length[i]),
-							format->length[i]);
+			gpusort_row_format_put(format, i, fetch_att(data + drain->picked[i].offset,
+														format->by_value[i], format->length[i]),
+								   place);
 	}
 }
 

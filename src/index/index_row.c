@@ -131,8 +131,7 @@ copy_narrow_row(const GpuSortRowFormat *format, TupleTableSlot *row, TupleDesc i
 	memset(tuple, 0, bytes);
 	tuple->t_info = bytes;
 	for (int i = 1; i < format->natts; i++)
-		store_att_byval((char *) tuple + format->offset[i], row->tts_values[i],
-						format->length[i]);
+		gpusort_row_format_put(format, i, row->tts_values[i], (char *) tuple);
 	return tid;
 }
 

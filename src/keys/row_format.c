@@ -15,7 +15,7 @@
 
 #include "keys/row_format.h"
 
-/* Rows are narrow if all columns are passed by value, and not too many. */
+/* Rows are narrow if all columns are of a fixed width, and not too many. */
 void
 gpusort_row_format_choose(GpuSortRowFormat *format, TupleDesc desc)
 {
@@ -29,11 +29,12 @@ gpusort_row_format_choose(GpuSortRowFormat *format, TupleDesc desc)
 	{
 		Form_pg_attribute attr = TupleDescAttr(desc, i);
 
-		if (!attr->attbyval)
+		if (attr->attlen <= 0)
 			return;
 		at = att_align_nominal(at, attr->attalign);
 		format->offset[i] = at;
 		format->length[i] = attr->attlen;
+		format->by_value[i] = attr->attbyval;
 		at += attr->attlen;
 	}
 	format->data_bytes = at;
@@ -53,7 +54,7 @@ gpusort_row_format_write(const GpuSortRowFormat *format, TupleTableSlot *slot, c
 		if (slot->tts_isnull[i])
 			nulls[i / 8] |= 1 << (i % 8);
 		else
-			store_att_byval(place + format->offset[i], slot->tts_values[i], format->length[i]);
+			gpusort_row_format_put(format, i, slot->tts_values[i], place);
 	}
 }
 

@@ -3,10 +3,10 @@
  *	  The bytes of a row on its way through the device.
  *
  * A row is either a minimal tuple, whose t_len tells its length, or a narrow
- * row, if every column is of a fixed width and passed by value.  A narrow row
- * has the columns as a heap tuple holds them, then a bitmap of NULLs, but no
- * header.  All narrow rows have the same length.  A narrow row needs no forming
- * and no deforming, and is half as long.  Rows lie at multiples of 8.
+ * row, if every column is of a fixed width.  A narrow row has the columns as a
+ * heap tuple holds them, then a bitmap of NULLs, but no header.  All narrow rows
+ * have the same length.  A narrow row needs no forming and no deforming, and is
+ * half as long.  Rows lie at multiples of 8.
  */
 #ifndef GPUSORT_ROW_FORMAT_H
 #define GPUSORT_ROW_FORMAT_H
@@ -26,6 +26,7 @@ typedef struct GpuSortRowFormat
 	uint32		data_bytes;		/* of a row's columns; its NULL bitmap follows */
 	uint32		offset[GPUSORT_NARROW_COLUMNS_MAX];
 	int16		length[GPUSORT_NARROW_COLUMNS_MAX];
+	bool		by_value[GPUSORT_NARROW_COLUMNS_MAX];
 } GpuSortRowFormat;
 
 /* The source of a row's bytes. */
@@ -70,6 +71,16 @@ gpusort_row_expected_bytes(const GpuSortRowFormat *format, int width)
 {
 	return format->narrow_bytes != 0 ? format->narrow_bytes :
 		MAXALIGN(width + SizeofMinimalTupleHeader);
+}
+
+/* Writes a narrow row's column number i, which is not NULL, to its place. */
+static inline void
+gpusort_row_format_put(const GpuSortRowFormat *format, int i, Datum value, char *row)
+{
+	if (format->by_value[i])
+		store_att_byval(row + format->offset[i], value, format->length[i]);
+	else
+		memcpy(row + format->offset[i], DatumGetPointer(value), format->length[i]);
 }
 
 static inline Size
@@ -121,7 +132,8 @@ gpusort_row_format_read(const GpuSortRowFormat *format, const char *row, TupleTa
 	for (int i = 0; i < format->natts; i++)
 	{
 		slot->tts_isnull[i] = (nulls[i / 8] >> (i % 8) & 1) != 0;
-		slot->tts_values[i] = fetch_att(row + format->offset[i], true, format->length[i]);
+		slot->tts_values[i] = fetch_att(row + format->offset[i], format->by_value[i],
+										format->length[i]);
 	}
 	slot->tts_flags &= ~TTS_FLAG_EMPTY;
 	slot->tts_nvalid = format->natts;

@@ -109,7 +109,7 @@ gpusort_row_array_begin(const GpuSortOrder *order, TupleDesc desc, const GpuSort
 	array->context = CurrentMemoryContext;
 	array->limit_bytes = limit_bytes;
 	/* as in nodeSort.c: a single value is moved faster than a row */
-	array->by_value = desc->natts == 1 && order->n_keys == 1 && format->narrow_bytes != 0;
+	array->by_value = desc->natts == 1 && order->n_keys == 1 && TupleDescAttr(desc, 0)->attbyval;
 	array->by_reference = !TupleDescAttr(desc, order->columns[0] - 1)->attbyval;
 	array->by_value_key = gpusort_sortkey_make_by_value(order, 0, desc, &array->key);
 	if (array->by_reference)

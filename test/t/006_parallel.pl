@@ -21,6 +21,9 @@ $node->safe_psql('postgres', q{
 	alter table small set (parallel_workers = 2);
 	create table mixed(id int4, k int4, filler text);
 	alter table mixed set (parallel_workers = 4);
+	create table fixed as select md5(i::text)::uuid as u, nullif(i % 9, 4) * interval '1 h' as i, ('n' || i % 1000)::name as n, '08:00:2b:01:02:03'::macaddr as m, i as id
+		from generate_series(1, 100000) i;
+	alter table fixed set (parallel_workers = 4);
 	insert into mixed select i, i * 7919 % 1009, repeat('m', 200) from generate_series(1, 2000) i;
 	-- rows of several MB: computed, since a stored value would travel as a pointer to it
 	create function wide(i int4) returns text immutable parallel safe language sql as
@@ -56,6 +59,8 @@ my $long = 'select id, k, wide(id) as doc from mixed order by k, id';
 my @inputs = (
 	[ 'select * from big order by k, id', 'short rows' ],
 	[ 'select k, id, k + 1 as later from big order by k desc, id', 'narrow rows' ],
+	[ 'select * from fixed order by u, id', 'narrow rows with values by reference' ],
+	[ 'select n, u from fixed order by n desc, u', 'some of their columns' ],
 	[ $long, 'rows of several MB' ]);
 for my $input (@inputs)
 {

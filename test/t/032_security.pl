@@ -151,6 +151,7 @@ cmp_ok($remains, '>', 1000, "alice's marker is in the free buffers $remains time
 my %kinds = (
 	'narrow rows' => 'select k, id from big order by k, id',
 	'narrow rows with NULLs' => 'select nullif(k % 7, 3) as a, nullif(id % 5, 2)::int2 as b, id, null::int8 as c from big order by 1 desc, 3',
+	'narrow rows with values by reference' => q{select md5(k::text)::uuid as u, nullif(k % 7, 3) * interval '1 h' as i, (id % 100)::text::name as n, id from big order by u, id},
 	'rows with text' => 'select * from big order by k desc, id',
 	'rows with NULLs' => "select nullif(k % 7, 3) as a, case when id % 3 = 0 then null else filler end as b, id, null::text as c from big order by 1, 3",
 	'one column' => 'select k from big order by k',
