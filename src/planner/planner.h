@@ -185,17 +185,6 @@ gpusort_charge(Path *path, Cost cost)
 extern void gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths,
 								const GpuSortInput *input);
 
-/* --- aggregate_order.c --- */
-
-/*
- * Returns the query's group keys, and behind them those of the aggregate whose
- * sort inside the Agg costs most.  *spared: what such sorts cost less if the
- * rows arrive so.  NIL: there is no such sort, or another aggregate depends on
- * the order of its rows.
- */
-extern List *gpusort_keys_for_aggregates(PlannerInfo *root, double rows, double groups,
-										 Cost *spared);
-
 /* --- upper_paths.c, group_paths.c --- */
 
 /* Each adds paths with GpuSort to the upper rel of its stage, beside
