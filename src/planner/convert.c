@@ -151,7 +151,7 @@ gpusort_examine_sort(const Sort *sort, const GpuSortWalk *walk, GpuSortPlanInfo 
 		return false;
 	if (IsA(sort, IncrementalSort))
 		return gpusort_reason_set(GPUSORT_PLANNED_INCREMENTAL, NULL);
-	if (gpusort_is_below_foreign(walk) || (walk->nested && walk->foreign_below))
+	if (walk->place.below_foreign || (walk->nested && walk->foreign_below))
 		return gpusort_reason_set(GPUSORT_PLANNED_CUSTOM_SCAN, NULL);
 	if (!gpusort_debug_force &&
 		child->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
@@ -161,7 +161,7 @@ gpusort_examine_sort(const Sort *sort, const GpuSortWalk *walk, GpuSortPlanInfo 
 	if (!describe_order(child, walk->statement->rtable, info))
 		return false;
 	return gpusort_debug_force || info->grouping || (IsA(child, Gather) && child->parallel_safe) ||
-		suits_device(sort, gpusort_bound_of(walk), *info);
+		suits_device(sort, walk->place.bound, *info);
 }
 
 /* --- the nodes ------------------------------------------------------------ */
@@ -226,7 +226,7 @@ can_be_fed(const CustomScan *sort, const Gather *gather, const GpuSortWalk *walk
 {
 	const Plan *partial = outerPlan(gather);
 
-	if (gather->single_copy || gpusort_plan_is_ours(partial) || gpusort_is_below_foreign(walk) ||
+	if (gather->single_copy || gpusort_plan_is_ours(partial) || walk->place.below_foreign ||
 		gather->plan.qual != NIL || !passes_columns_on(&gather->plan, partial) ||
 		!gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(gather->num_workers)))
 		return false;
@@ -377,8 +377,7 @@ convert_gather_merge(GatherMerge *merge, const GpuSortWalk *walk)
 
 	if (!IsA(below, CustomScan) || below->methods != &gpusort_scan_methods ||
 		below->scan.plan.initPlan != NIL ||
-		gpusort_keeps_top_rows(merge->plan.plan_rows, gpusort_bound_of(walk),
-							   merge->plan.plan_width))
+		gpusort_keeps_top_rows(merge->plan.plan_rows, walk->place.bound, merge->plan.plan_width))
 		return &merge->plan;
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(merge));
 	sort = swap_nodes(merge, below);

@@ -20,6 +20,14 @@ extern void gpusort_planner_install_hooks(void);
 
 /* --- plan_walk.c --- */
 
+/* Where a plan is, by its ancestors. */
+typedef struct GpuSortPlace
+{
+	double		bound;			/* rows that a LIMIT lets be read of it; infinity: all */
+	bool		below_foreign;	/* another extension's custom scan may look at it */
+	bool		in_workers;		/* each parallel worker runs it, for its share of the rows */
+} GpuSortPlace;
+
 /* A walk and its state.  visit gets each plan after its children, and returns
  * the plan that is to stand there, or the plan itself. */
 typedef struct GpuSortWalk
@@ -27,6 +35,7 @@ typedef struct GpuSortWalk
 	PlannedStmt *statement;
 	bool		nested;			/* the statement was planned while another one was */
 	bool		foreign_below;	/* the visited plan is above a custom scan of another extension */
+	GpuSortPlace place;			/* of the visited plan */
 	List	   *ancestors;		/* of the visited plan, its parent first, up to its subplan's top */
 	Plan	   *(*visit) (Plan *plan, struct GpuSortWalk *walk);
 } GpuSortWalk;
@@ -34,14 +43,6 @@ typedef struct GpuSortWalk
 /* Walks through the statement: its subplans first, and each plan from its
  * leaves on. */
 extern void gpusort_walk_plans(GpuSortWalk *walk);
-
-/* Returns the number of rows that a LIMIT lets be read of the visited plan,
- * infinity if there is none. */
-extern double gpusort_bound_of(const GpuSortWalk *walk);
-
-/* Is the visited plan below another extension's custom scan that may look at
- * it? */
-extern bool gpusort_is_below_foreign(const GpuSortWalk *walk);
 
 /* --- convert.c --- */
 

@@ -79,20 +79,6 @@ estimate_text(double estimate)
 	return psprintf("%.0f", Min(estimate, ESTIMATE_MAX));
 }
 
-/* Does each parallel worker run the plan, for its share of the rows? */
-static bool
-is_in_workers(const List *ancestors)
-{
-	ListCell   *lc;
-
-	foreach(lc, ancestors)
-	{
-		if (IsA(lfirst(lc), Gather) || IsA(lfirst(lc), GatherMerge))
-			return true;
-	}
-	return false;
-}
-
 /* Adds a sort of the rows that the plan reads from its child.  Returns its
  * columns. */
 static const char **
@@ -104,7 +90,7 @@ add_sort(const char *node, const char *keys, const Plan *plan, Report *report)
 
 	reported->plan = plan;
 	report->sorts = lappend(report->sorts, reported);
-	sort[NODE] = is_in_workers(report->walk.ancestors) ?
+	sort[NODE] = report->walk.place.in_workers ?
 		psprintf("%s in each parallel worker", node) : node;
 	sort[KEYS] = keys;
 	sort[ROWS] = estimate_text(child->plan_rows);
