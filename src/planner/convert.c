@@ -61,7 +61,6 @@
 #include "job/server_state.h"
 #include "plan/plan_info.h"
 #include "planner/planner.h"
-#include "planner/reasons.h"
 #include "settings.h"
 
 /* A sort may turn out to have this many rows, whatever is expected. */

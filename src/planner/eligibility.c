@@ -4,7 +4,7 @@
  *
  * In:  the types of the keys of a path or of a finished plan's Sort; the number
  *	    of processes that would feed it.
- * Out: the number of leading keys that have words, or a reason (reasons.h).
+ * Out: the number of leading keys that have words, or a reason (reasons.c).
  *	    The sort itself chooses the words when it has its first rows
  *	    (row_encodings.c).
  *
@@ -22,7 +22,6 @@
 #include "keys/collation_keys.h"
 #include "keys/key_types.h"
 #include "planner/planner.h"
-#include "planner/reasons.h"
 #include "settings.h"
 
 /* The expected number of words of a key with many values, if its type can have

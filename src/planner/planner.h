@@ -11,6 +11,7 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
+#include "job/counters.h"
 #include "keys/sortkey.h"
 #include "plan/plan_info.h"
 
@@ -56,6 +57,31 @@ extern bool gpusort_examine_sort(const Sort *sort, const GpuSortWalk *walk, GpuS
 
 /* Must every sort be native now?  If so, gpusort_reason_last tells why. */
 extern bool gpusort_all_stay_native(void);
+
+/* --- reasons.c --- */
+
+/* Why the planner leaves a Sort to PostgreSQL.  The reasons that a sort finds
+ * when it runs are in job/counters.h, as the codes of these are. */
+typedef struct GpuSortReasonText
+{
+	const char *name;
+	const char *text;
+	const char *remedy;			/* what the user can do; NULL: nothing is needed */
+} GpuSortReasonText;
+
+/* Stores why a sort is native; detail, a format, may be NULL.  Frequent reasons
+ * have none, since to print a number may take longer than to plan a small sort.
+ * Returns false, for the caller to return. */
+extern bool gpusort_reason_set(GpuSortPlannedReason code, const char *detail,...)
+	pg_attribute_printf(2, 3);
+
+/* Returns the reason that this process stored last, to be read right after it,
+ * with the detail in its text. */
+extern GpuSortReasonText gpusort_reason_last(void);
+
+/* Counts a Sort of a finished plan that stays for the last reason, and logs it
+ * at DEBUG1. */
+extern void gpusort_reason_count(void);
 
 /* --- plan_columns.c --- */
 
