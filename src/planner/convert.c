@@ -101,11 +101,10 @@ describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *info)
 	for (int i = 0; i < order->n_keys; i++)
 		types = lappend(types, gpusort_type_of_key(list_nth(columns, order->columns[i] - 1),
 												   order->operators[i], order->collations[i]));
-	if (!gpusort_set_keys(types, info))
+	if (!gpusort_set_keys(&target, types, info))
 		return false;
 	for (int i = 0; i < info->n_keys; i++)
 		info->key_origins[i] = gpusort_origin_of(child, order->columns[i], rtable);
-	gpusort_estimate(&target, types, info);
 	return true;
 }
 

@@ -102,28 +102,22 @@ extern List *gpusort_tlist_of(const List *tlist, int varno);
  * query's plan. */
 extern void gpusort_drop_copies(Plan *plan);
 
-/* --- eligibility.c --- */
+/* --- costs.c --- */
 
 /* Returns the type of a key that has the values of expr.  The types of a sort's
  * keys are a list of these. */
 extern GpuSortKeyType *gpusort_type_of_key(const Node *expr, Oid sort_operator, Oid collation);
 
 /*
- * Sets info->n_keys, the number of leading keys that have words, and
- * info->n_words, the number of expected words.  A grouping has one word for all
- * keys.  False: the device cannot sort by these keys.  The reason is set, but
- * not for a grouping.
+ * Sets info->n_keys, the number of leading keys that have words, info->n_words,
+ * the number of expected words, and the estimates for a sort of info->rows rows
+ * of target.  A grouping has one word for all keys.  False: the device cannot
+ * sort by these keys.  The reason is set, but not for a grouping.
  */
-extern bool gpusort_set_keys(const List *types, GpuSortPlanInfo *info);
+extern bool gpusort_set_keys(const PathTarget *target, const List *types, GpuSortPlanInfo *info);
 
 /* Can a job ever have this many feeders? */
 extern bool gpusort_takes_feeders(int feeders);
-
-/* --- costs.c --- */
-
-/* Sets the estimates in *info for a sort of info->rows rows of target.  Call
- * gpusort_set_keys first. */
-extern void gpusort_estimate(const PathTarget *target, const List *types, GpuSortPlanInfo *info);
 
 /* Does a native Sort keep the first bound of these rows only, in work_mem?  A
  * row has width bytes. */
