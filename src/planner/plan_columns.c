@@ -19,7 +19,6 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planmain.h"
@@ -27,7 +26,6 @@
 #include "parser/parsetree.h"
 #include "utils/memutils.h"
 
-#include "plan/plan_info.h"
 #include "planner/planner.h"
 
 /* Entries keep all but their expressions. */
@@ -85,38 +83,32 @@ plan_of_var(const Plan *plan, int varno)
 	return NULL;
 }
 
-/* Traces a plan's column down to a table's.  NULL: it is none.  The first
- * partition stands for all of them. */
-static const Var *
-column_of_table(const Plan *plan, AttrNumber column)
-{
-	const Expr *expr = list_nth_node(TargetEntry, plan->targetlist, column - 1)->expr;
-	const Var  *var;
-	const Plan *below;
-
-	check_stack_depth();
-	while (IsA(expr, RelabelType))
-		expr = ((const RelabelType *) expr)->arg;
-	var = (const Var *) expr;
-	if (IsA(plan, IndexOnlyScan) && IsA(var, Var) && var->varno == INDEX_VAR)
-		var = (const Var *) list_nth_node(TargetEntry, ((const IndexOnlyScan *) plan)->indextlist,
-										  var->varattno - 1)->expr;
-	if (!IsA(var, Var) || var->varattno <= 0)
-		return NULL;
-	below = plan_of_var(plan, var->varno);
-	if (below != NULL)
-		return column_of_table(below, var->varattno);
-	return IS_SPECIAL_VARNO(var->varno) ? NULL : var;
-}
-
+/* Traces the column down to a table's.  The first partition stands for all of
+ * them. */
 GpuSortKeyOrigin
 gpusort_origin_of(const Plan *plan, AttrNumber column, const List *rtable)
 {
-	const Var  *var = column_of_table(plan, column);
+	const Var  *var;
 
-	if (var == NULL || rt_fetch(var->varno, rtable)->rtekind != RTE_RELATION)
+	do
+	{
+		const Expr *expr = list_nth_node(TargetEntry, plan->targetlist, column - 1)->expr;
+
+		while (IsA(expr, RelabelType))
+			expr = ((const RelabelType *) expr)->arg;
+		var = (const Var *) expr;
+		if (IsA(plan, IndexOnlyScan) && IsA(var, Var) && var->varno == INDEX_VAR)
+			var = (const Var *) list_nth_node(TargetEntry,
+											  ((const IndexOnlyScan *) plan)->indextlist,
+											  var->varattno - 1)->expr;
+		if (!IsA(var, Var) || var->varattno <= 0)
+			return (GpuSortKeyOrigin) {0};
+		column = var->varattno;
+		plan = plan_of_var(plan, var->varno);
+	} while (plan != NULL);
+	if (IS_SPECIAL_VARNO(var->varno) || rt_fetch(var->varno, rtable)->rtekind != RTE_RELATION)
 		return (GpuSortKeyOrigin) {0};
-	return (GpuSortKeyOrigin) {rt_fetch(var->varno, rtable)->relid, var->varattno};
+	return (GpuSortKeyOrigin) {rt_fetch(var->varno, rtable)->relid, column};
 }
 
 /* --- copies --------------------------------------------------------------- */
