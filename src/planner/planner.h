@@ -208,18 +208,15 @@ extern void gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, Li
 
 /* --- upper_paths.c, group_paths.c --- */
 
-/* Each adds paths with GpuSort to the upper rel of its stage, beside
- * PostgreSQL's own, if they are possible and worth it.  extra: of GROUP BY, a
+/* Adds paths with GpuSort to the upper rel of a stage, beside PostgreSQL's own,
+ * if they are possible and worth it.  extra: of GROUP BY, a
  * GroupPathExtraData. */
-typedef void (*GpuSortAddPaths) (PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel,
-								 void *extra);
-extern void gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel,
-									  void *extra);
-extern void gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel,
-									 void *extra);
-extern void gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel,
-									   void *extra);
-extern void gpusort_add_group_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel,
-									void *extra);
+typedef void GpuSortAddPaths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel,
+							 void *extra);
+
+extern GpuSortAddPaths gpusort_add_ordered_paths;
+extern GpuSortAddPaths gpusort_add_window_paths;
+extern GpuSortAddPaths gpusort_add_distinct_paths;
+extern GpuSortAddPaths gpusort_add_group_paths;
 
 #endif							/* GPUSORT_PLANNER_H */
