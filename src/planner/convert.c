@@ -50,8 +50,6 @@
  */
 #include "postgres.h"
 
-#include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/tlist.h"
@@ -59,9 +57,7 @@
 
 #include "job/job.h"
 #include "job/server_state.h"
-#include "plan/plan_info.h"
 #include "planner/planner.h"
-#include "planner/reasons.h"
 #include "settings.h"
 
 /* A sort may turn out to have this many rows, whatever is expected. */
@@ -72,24 +68,10 @@
 
 /* --- how to sort ---------------------------------------------------------- */
 
-static void
-read_sort_order(const Sort *sort, GpuSortOrder *order)
-{
-	List	   *columns = get_tlist_exprs(outerPlan(sort)->targetlist, true);
-
-	order->n_keys = sort->numCols;
-	order->columns = palloc(sort->numCols * sizeof(AttrNumber));
-	for (int i = 0; i < sort->numCols; i++)
-		order->columns[i] = gpusort_plain_column(columns, sort->sortColIdx[i]);
-	order->operators = sort->sortOperators;
-	order->collations = sort->collations;
-	order->nulls_first = sort->nullsFirst;
-}
-
 /*
  * Sets how to sort info->rows rows of the child by info->order, and the
- * estimates.  info->grouping is set already.  False, with a reason set: the
- * device cannot sort so.
+ * estimates.  info->grouping is set already.  Copies among the order's columns
+ * are replaced.  False, with a reason set: the device cannot sort so.
  */
 static bool
 describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *info)
@@ -100,13 +82,15 @@ describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *info)
 	List	   *types = NIL;
 
 	for (int i = 0; i < order->n_keys; i++)
+	{
+		order->columns[i] = gpusort_plain_column(columns, order->columns[i]);
 		types = lappend(types, gpusort_type_of_key(list_nth(columns, order->columns[i] - 1),
 												   order->operators[i], order->collations[i]));
-	if (!gpusort_set_keys(types, info))
+	}
+	if (!gpusort_set_keys(&target, types, info))
 		return false;
 	for (int i = 0; i < info->n_keys; i++)
 		info->key_origins[i] = gpusort_origin_of(child, order->columns[i], rtable);
-	gpusort_estimate(&target, types, info);
 	return true;
 }
 
@@ -146,43 +130,26 @@ bool
 gpusort_examine_sort(const Sort *sort, const GpuSortWalk *walk, GpuSortPlanInfo *info)
 {
 	const Plan *child = outerPlan(sort);
+	Size		bytes = sort->numCols * sizeof(AttrNumber);
 
 	if (gpusort_all_stay_native())
 		return false;
 	if (IsA(sort, IncrementalSort))
 		return gpusort_reason_set(GPUSORT_PLANNED_INCREMENTAL, NULL);
-	if (gpusort_is_below_foreign(walk) || (walk->nested && walk->foreign_below))
+	if (walk->place.below_foreign || (walk->nested && walk->foreign_below))
 		return gpusort_reason_set(GPUSORT_PLANNED_CUSTOM_SCAN, NULL);
 	if (!gpusort_debug_force &&
 		child->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
 		return gpusort_reason_set(GPUSORT_PLANNED_FEW_ROWS, NULL);
-	read_sort_order(sort, &info->order);
+	info->order = (GpuSortOrder) {
+		sort->numCols, memcpy(palloc(bytes), sort->sortColIdx, bytes), sort->sortOperators,
+		sort->collations, sort->nullsFirst
+	};
 	info->rows = child->plan_rows;
 	if (!describe_order(child, walk->statement->rtable, info))
 		return false;
 	return gpusort_debug_force || info->grouping || (IsA(child, Gather) && child->parallel_safe) ||
-		suits_device(sort, gpusort_bound_of(walk), *info);
-}
-
-/* --- the nodes ------------------------------------------------------------ */
-
-/* Copies the Sort's estimates, parameters and number, so that the nodes around
- * it need no change. */
-static CustomScan *
-make_node(const Sort *sort, const GpuSortPlanInfo *info)
-{
-	CustomScan *scan = makeNode(CustomScan);
-	NodeTag		tag = scan->scan.plan.type;
-
-	scan->scan.plan = sort->plan;
-	scan->scan.plan.type = tag;
-	/* the columns of a Sort are its child's, by number */
-	scan->custom_scan_tlist = sort->plan.targetlist;
-	scan->scan.plan.targetlist = gpusort_tlist_of(sort->plan.targetlist, INDEX_VAR);
-	scan->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
-	scan->custom_private = gpusort_plan_info_write(info);
-	scan->methods = &gpusort_scan_methods;
-	return scan;
+		suits_device(sort, walk->place.bound, *info);
 }
 
 /* --- workers that feed it ------------------------------------------------- */
@@ -219,33 +186,39 @@ passes_columns_on(const Plan *plan, const Plan *partial)
 }
 
 /* Can the workers of the Gather feed its rows to the sort above it?  If so,
- * sets *info. */
+ * completes *info, which has the sort's order. */
 static bool
-can_be_fed(const CustomScan *sort, const Gather *gather, const GpuSortWalk *walk,
-		   GpuSortPlanInfo *info)
+can_be_fed(const Gather *gather, const GpuSortWalk *walk, GpuSortPlanInfo *info)
 {
 	const Plan *partial = outerPlan(gather);
 
-	if (gather->single_copy || gpusort_plan_is_ours(partial) || gpusort_is_below_foreign(walk) ||
+	if (gather->single_copy || gpusort_plan_is_ours(partial) || walk->place.below_foreign ||
 		gather->plan.qual != NIL || !passes_columns_on(&gather->plan, partial) ||
 		!gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(gather->num_workers)))
 		return false;
-	gpusort_plan_info_read(sort, info);
 	info->parallel = true;
 	info->rows = gather->plan.plan_rows;
-	/* a Gather hides which columns are copies of others */
-	for (int i = 0; i < info->order.n_keys; i++)
-		info->order.columns[i] = gpusort_plain_column(get_tlist_exprs(partial->targetlist, true),
-													  info->order.columns[i]);
+	/* the Gather has hidden which columns are copies of others */
 	return describe_order(partial, walk->statement->rtable, info);
 }
 
-/* Sets the costs of a node that returns all of its rows at once. */
-static void
-set_cost(Plan *plan, Cost cost, double rows)
+/* --- the nodes ------------------------------------------------------------ */
+
+/* Makes a node with the plan's estimates, parameters and number.  Its columns,
+ * like these of tlist, are its child's by number. */
+static CustomScan *
+make_node(const Plan *plan, const List *tlist, const CustomScanMethods *methods,
+		  const GpuSortPlanInfo *info)
 {
-	plan->startup_cost = plan->total_cost = cost;
-	plan->plan_rows = rows;
+	CustomScan *scan = makeNode(CustomScan);
+
+	scan->scan.plan = *plan;
+	scan->scan.plan.type = T_CustomScan;
+	scan->scan.plan.targetlist = gpusort_tlist_of(tlist, INDEX_VAR);
+	scan->custom_scan_tlist = plan->targetlist;
+	scan->custom_private = gpusort_plan_info_write(info);
+	scan->methods = methods;
+	return scan;
 }
 
 /* A plan's nodes are numbered from 0 on, and workers identify them by number.
@@ -257,83 +230,52 @@ set_cost(Plan *plan, Cost cost, double rows)
 static Plan *
 make_feed(Plan *partial, const Gather *gather, const GpuSortPlanInfo *info)
 {
-	CustomScan *feed = makeNode(CustomScan);
+	CustomScan *feed = make_node(partial, gather->plan.targetlist, &gpusort_feed_scan_methods,
+								 info);
 	Plan	   *plan = &feed->scan.plan;
-	NodeTag		tag = plan->type;
 
-	*plan = *partial;
-	plan->type = tag;
+	feed->custom_scan_tlist = gpusort_tlist_of(partial->targetlist, OUTER_VAR);
 	plan->lefttree = partial;
 	plan->righttree = NULL;
 	plan->initPlan = NIL;
 	plan->qual = NIL;
-	plan->targetlist = gpusort_tlist_of(gather->plan.targetlist, INDEX_VAR);
 	plan->parallel_aware = true;
 	plan->plan_node_id = FEED_NODE_IDS + gather->plan.plan_node_id;
 	plan->extParam = bms_add_member(bms_copy(partial->extParam), gather->rescan_param);
 	plan->allParam = bms_add_member(bms_copy(partial->allParam), gather->rescan_param);
-	set_cost(plan, partial->total_cost, partial->plan_rows);
-	feed->custom_scan_tlist = gpusort_tlist_of(partial->targetlist, OUTER_VAR);
-	feed->custom_private = gpusort_plan_info_write(info);
-	feed->methods = &gpusort_feed_scan_methods;
+	plan->startup_cost = plan->total_cost;
 	return plan;
 }
 
-/*
- * Lets the workers of a Gather below the sort feed it.  False: there is none,
- * or they cannot.
- *
- * The Gather costs its start only, since rows pass through it only if the job
- * does not take them.  The sort keeps the costs that the nodes above it were
- * planned with.
- */
-static bool
-feed_through_gather(CustomScan *sort, const GpuSortWalk *walk)
+/* Returns a copy of the Gather over a feed.  It costs its start only, since
+ * rows pass through it only if the job does not take them. */
+static Plan *
+make_gather(const Gather *old, const GpuSortPlanInfo *info)
 {
-	Plan	   *plan = &sort->scan.plan;
-	Gather	   *gather = (Gather *) outerPlan(plan);
-	GpuSortPlanInfo info = {0};
-	MemoryContext old_context;
+	Gather	   *gather = memcpy(makeNode(Gather), old, sizeof(Gather));
+	Plan	   *plan = &gather->plan;
 
-	if (!IsA(gather, Gather) || !can_be_fed(sort, gather, walk, &info))
-		return false;
-	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
-	gather = memcpy(makeNode(Gather), gather, sizeof(Gather));
-	gather->plan.parallel_safe = false;	/* our path has set it as a mark */
-	set_cost(&gather->plan, outerPlan(gather)->total_cost + parallel_setup_cost, info.rows);
-	gather->plan.lefttree = make_feed(outerPlan(gather), gather, &info);
-	plan->lefttree = &gather->plan;
-	plan->targetlist = gpusort_tlist_of(plan->targetlist, INDEX_VAR);
-	plan->plan_rows = info.rows;
-	sort->custom_scan_tlist = gpusort_tlist_of(gather->plan.targetlist, OUTER_VAR);
-	sort->custom_private = gpusort_plan_info_write(&info);
+	plan->parallel_safe = false;	/* our path has set it as a mark */
+	plan->startup_cost = plan->total_cost = outerPlan(old)->total_cost + parallel_setup_cost;
+	plan->lefttree = make_feed(outerPlan(old), old, info);
+	return plan;
+}
+
+/* Makes a GpuSort of the child in place of the plan, so that the nodes around
+ * it need no change.  If workers feed it, the child is their Gather. */
+static Plan *
+make_sort(Plan *plan, Plan *child, const GpuSortPlanInfo *info)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(GetMemoryChunkContext(plan));
+	CustomScan *sort = make_node(plan, plan->targetlist, &gpusort_scan_methods, info);
+
+	sort->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
+	sort->scan.plan.lefttree = info->parallel ? make_gather((Gather *) child, info) : child;
 	MemoryContextSwitchTo(old_context);
-	return true;
+	return &sort->scan.plan;
 }
 
-/* Returns a copy of the sort above a Gather, which is to the nodes around it
- * all that the Gather Merge is. */
-static CustomScan *
-swap_nodes(const GatherMerge *merge, const CustomScan *old_sort)
-{
-	CustomScan *sort = memcpy(makeNode(CustomScan), old_sort, sizeof(CustomScan));
-	Gather	   *gather = makeNode(Gather);
-	NodeTag		tag = gather->plan.type;
-
-	gather->plan = merge->plan;
-	gather->plan.type = tag;
-	gather->plan.initPlan = NIL;
-	gather->plan.lefttree = outerPlan(old_sort);
-	gather->num_workers = merge->num_workers;
-	gather->rescan_param = merge->rescan_param;
-	gather->initParam = merge->initParam;
-	tag = sort->scan.plan.type;
-	sort->scan.plan = merge->plan;
-	sort->scan.plan.type = tag;
-	sort->scan.plan.plan_node_id = old_sort->scan.plan.plan_node_id;
-	sort->scan.plan.lefttree = &gather->plan;
-	return sort;
-}
+/* --- Sorts and Gather Merges ---------------------------------------------- */
 
 /* Is it our mark above the Sort of a grouping (make_sort_path in
  * sort_paths.c)? */
@@ -351,19 +293,18 @@ convert_sort(Sort *sort, const GpuSortWalk *walk)
 	GpuSortPlanInfo info = {
 		.grouping = walk->ancestors != NIL && marks_grouping(linitial(walk->ancestors))
 	};
-	MemoryContext old_context;
-	CustomScan *result;
+	Plan	   *child = outerPlan(sort);
+	GpuSortPlanInfo fed;
 
 	if (!gpusort_examine_sort(sort, walk, &info))
 	{
 		gpusort_reason_count();
 		return &sort->plan;
 	}
-	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
-	result = make_node(sort, &info);
-	MemoryContextSwitchTo(old_context);
-	(void) feed_through_gather(result, walk);
-	return &result->scan.plan;
+	fed = info;
+	if (IsA(child, Gather) && can_be_fed((Gather *) child, walk, &fed))
+		info = fed;
+	return make_sort(&sort->plan, child, &info);
 }
 
 /* It stays if a LIMIT bounds its rows, so that few go through its queues, and
@@ -372,18 +313,25 @@ static Plan *
 convert_gather_merge(GatherMerge *merge, const GpuSortWalk *walk)
 {
 	const CustomScan *below = (const CustomScan *) outerPlan(merge);
-	MemoryContext old_context;
-	CustomScan *sort;
+	Gather		gather = {.plan = merge->plan,.num_workers = merge->num_workers,
+		.rescan_param = merge->rescan_param,.initParam = merge->initParam
+	};
+	GpuSortPlanInfo info = {0};
+	Plan	   *sort;
 
 	if (!IsA(below, CustomScan) || below->methods != &gpusort_scan_methods ||
 		below->scan.plan.initPlan != NIL ||
-		gpusort_keeps_top_rows(merge->plan.plan_rows, gpusort_bound_of(walk),
-							   merge->plan.plan_width))
+		gpusort_keeps_top_rows(merge->plan.plan_rows, walk->place.bound, merge->plan.plan_width))
 		return &merge->plan;
-	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(merge));
-	sort = swap_nodes(merge, below);
-	MemoryContextSwitchTo(old_context);
-	return feed_through_gather(sort, walk) ? &sort->scan.plan : &merge->plan;
+	gather.plan.type = T_Gather;
+	gather.plan.initPlan = NIL;
+	gather.plan.lefttree = outerPlan(below);
+	gpusort_plan_info_read(below, &info);
+	if (!can_be_fed(&gather, walk, &info))
+		return &merge->plan;
+	sort = make_sort(&merge->plan, &gather.plan, &info);
+	sort->plan_node_id = below->scan.plan.plan_node_id;
+	return sort;
 }
 
 /* --- the statement -------------------------------------------------------- */

@@ -1,29 +1,37 @@
 /*
  * costs.c
- *	  What a sort through the device costs and needs.
+ *	  Which sorts can use the device, and what these cost and need.
  *
  * In:  the number and width of the rows, the keys and their types, the device
  *	    that serves and its budget.
- * Out: costs that add_path can compare with those of PostgreSQL's own sorts,
+ * Out: the number of leading keys that have words, or a reason (reasons.c);
+ *	    costs that add_path can compare with those of PostgreSQL's own sorts,
  *	    the factor by which these exceed cost_sort's estimate, and the estimates
- *	    that the plan carries.
+ *	    that the plan carries.  The sort itself chooses the words when it has
+ *	    its first rows (row_encodings.c).
  *
- * Runs in the backend that plans.  The device and its budget are those of its
- * copy (server_state.c).  Both may change before the plan is executed.
+ * Runs in the backend that plans, in the planner's memory context.  The device
+ * and its budget are those of its copy (server_state.c).  Both may change
+ * before the plan is executed.
  */
 #include "postgres.h"
 
 #include <math.h>
 
+#include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "compat.h"
+#include "job/job.h"
 #include "job/server_state.h"
 #include "keys/collation_keys.h"
+#include "keys/key_types.h"
 #include "keys/row_format.h"
 #include "keys/text_bytes.h"
 #include "planner/planner.h"
@@ -64,6 +72,10 @@
 #define DEVICE_ROW_WORD_BYTES	8
 #define DEVICE_KEY_BYTES		8
 #define DEVICE_SORT_BYTES		53
+
+/* The expected number of words of a key with many values, if its type can have
+ * that many. */
+#define USUAL_WORDS	2
 
 /* Returns the units that the device needs to sort one row. */
 static double
@@ -183,8 +195,9 @@ cost_natively(const GpuSortPlanInfo *info, int width)
 		compat_cost_of_sort(NULL, NIL, info->rows, width, work_mem);
 }
 
-void
-gpusort_estimate(const PathTarget *target, const List *types, GpuSortPlanInfo *info)
+/* Sets the estimates for a sort of info->rows rows of target. */
+static void
+estimate(const PathTarget *target, const List *types, GpuSortPlanInfo *info)
 {
 	GpuSortRowFormat format;
 
@@ -193,6 +206,111 @@ gpusort_estimate(const PathTarget *target, const List *types, GpuSortPlanInfo *i
 	cost_keys(types, info);
 	info->native_ms = milliseconds_of_cost(cost_natively(info, target->width));
 }
+
+/* --- keys that the device can sort by ------------------------------------- */
+
+GpuSortKeyType *
+gpusort_type_of_key(const Node *expr, Oid sort_operator, Oid collation)
+{
+	GpuSortKeyType *type = palloc0(sizeof(GpuSortKeyType));
+
+	type->typmod = exprTypmod(expr);
+	type->type = gpusort_base_type(exprType(expr), &type->typmod);
+	type->sort_operator = sort_operator;
+	type->collation = collation;
+	return type;
+}
+
+/* Can the key have words, and how many?  A key has none if its sort keys are
+ * not to be trusted. */
+static bool
+has_words(const GpuSortKeyType *type, int *least, int *most)
+{
+	return !gpusort_collation_is_distrusted(type->collation) &&
+		gpusort_sortkey_has_words(type->type, type->typmod, type->sort_operator, type->collation,
+								  least, most);
+}
+
+static const char *
+fault_of_collation(Oid collation)
+{
+	if (gpusort_collation_kind(collation) != GPUSORT_COLLATION_LIBC)
+		return "ICU does not provide them";
+	if (gpusort_libc_collations == GPUSORT_LIBC_COLLATIONS_OFF)
+		return "gpusort.libc_collations is off";
+	return "its strcoll and strxfrm have disagreed since the server started";
+}
+
+/* Sets the reason for a sort whose i-th key has no words.  It is the collation
+ * if the key has words under another one. */
+static bool
+set_key_reason(const GpuSortKeyType *type, int i)
+{
+	GpuSortKeyType under_c = *type;
+	int			least;
+	int			most;
+
+	under_c.collation = C_COLLATION_OID;
+	if (OidIsValid(type->collation) && has_words(&under_c, &least, &most))
+		return gpusort_reason_set(GPUSORT_PLANNED_COLLATION, "\"%s\": %s",
+								  get_collation_name(type->collation),
+								  fault_of_collation(type->collation));
+	return gpusort_reason_set(GPUSORT_PLANNED_KEY_WORDS, "key %d: type %s, operator %s", i + 1,
+							  format_type_be(type->type), get_opname(type->sort_operator));
+}
+
+/*
+ * A later key that only lacks room is no reason to stay native, because the
+ * keys before it leave few rows undecided.  A key without words may follow a
+ * key of two values, however, and one process would sort all the rows that tie.
+ * 500,000 rows sorted by a bool and a text under a distrusted collation took as
+ * long as PostgreSQL's own serial sort, and 1.5 times as long as its sort by
+ * two workers.
+ */
+bool
+gpusort_set_keys(const PathTarget *target, const List *types, GpuSortPlanInfo *info)
+{
+	int			least = 0;
+	ListCell   *lc;
+
+	info->n_keys = 0;
+	info->n_words = info->grouping ? 1 : 0;
+	foreach(lc, types)
+	{
+		const GpuSortKeyType *type = lfirst(lc);
+		int			least_of_key;
+		int			most;
+
+		if (info->grouping)
+		{
+			if (!gpusort_sortkey_has_hash(type->type, type->sort_operator))
+				return false;
+			continue;
+		}
+		if (!has_words(type, &least_of_key, &most))
+		{
+			if (info->n_keys == 0 || !gpusort_debug_force)
+				return set_key_reason(type, info->n_keys);
+			break;
+		}
+		least += least_of_key;
+		if (least > GPUSORT_WORDS_MAX)
+			break;
+		info->n_keys++;
+		info->n_words = Min(GPUSORT_WORDS_MAX, info->n_words + Min(most, USUAL_WORDS));
+	}
+	estimate(target, types, info);
+	return true;
+}
+
+bool
+gpusort_takes_feeders(int feeders)
+{
+	return feeders <= GPUSORT_FEEDERS_MAX &&
+		gpusort_buffers_to_open(feeders) <= gpusort_shared->n_buffers;
+}
+
+/* --- costs ---------------------------------------------------------------- */
 
 /* Returns how often the rows are written to files and merged: 0 if they fit the
  * device's budget, and 1 for up to GPUSORT_RUNS_MAX times as many. */
@@ -204,8 +322,6 @@ rounds_of_merging(double budget, const GpuSortPlanInfo *info)
 
 	return ceil(log(Max(1, info->rows * row_bytes / budget)) / log(GPUSORT_RUNS_MAX));
 }
-
-/* --- costs ---------------------------------------------------------------- */
 
 Cost
 gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows)

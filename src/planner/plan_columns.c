@@ -19,7 +19,6 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planmain.h"
@@ -27,7 +26,6 @@
 #include "parser/parsetree.h"
 #include "utils/memutils.h"
 
-#include "plan/plan_info.h"
 #include "planner/planner.h"
 
 /* Entries keep all but their expressions. */
@@ -85,92 +83,35 @@ plan_of_var(const Plan *plan, int varno)
 	return NULL;
 }
 
-/* Traces a plan's column down to a table's.  NULL: it is none.  The first
- * partition stands for all of them. */
-static const Var *
-column_of_table(const Plan *plan, AttrNumber column)
-{
-	const Expr *expr = list_nth_node(TargetEntry, plan->targetlist, column - 1)->expr;
-	const Var  *var;
-	const Plan *below;
-
-	check_stack_depth();
-	while (IsA(expr, RelabelType))
-		expr = ((const RelabelType *) expr)->arg;
-	var = (const Var *) expr;
-	if (IsA(plan, IndexOnlyScan) && IsA(var, Var) && var->varno == INDEX_VAR)
-		var = (const Var *) list_nth_node(TargetEntry, ((const IndexOnlyScan *) plan)->indextlist,
-										  var->varattno - 1)->expr;
-	if (!IsA(var, Var) || var->varattno <= 0)
-		return NULL;
-	below = plan_of_var(plan, var->varno);
-	if (below != NULL)
-		return column_of_table(below, var->varattno);
-	return IS_SPECIAL_VARNO(var->varno) ? NULL : var;
-}
-
+/* Traces the column down to a table's.  The first partition stands for all of
+ * them. */
 GpuSortKeyOrigin
 gpusort_origin_of(const Plan *plan, AttrNumber column, const List *rtable)
 {
-	const Var  *var = column_of_table(plan, column);
+	const Var  *var;
 
-	if (var == NULL || rt_fetch(var->varno, rtable)->rtekind != RTE_RELATION)
+	do
+	{
+		const Expr *expr = list_nth_node(TargetEntry, plan->targetlist, column - 1)->expr;
+
+		while (IsA(expr, RelabelType))
+			expr = ((const RelabelType *) expr)->arg;
+		var = (const Var *) expr;
+		if (IsA(plan, IndexOnlyScan) && IsA(var, Var) && var->varno == INDEX_VAR)
+			var = (const Var *) list_nth_node(TargetEntry,
+											  ((const IndexOnlyScan *) plan)->indextlist,
+											  var->varattno - 1)->expr;
+		if (!IsA(var, Var) || var->varattno <= 0)
+			return (GpuSortKeyOrigin) {0};
+		column = var->varattno;
+		plan = plan_of_var(plan, var->varno);
+	} while (plan != NULL);
+	if (IS_SPECIAL_VARNO(var->varno) || rt_fetch(var->varno, rtable)->rtekind != RTE_RELATION)
 		return (GpuSortKeyOrigin) {0};
-	return (GpuSortKeyOrigin) {rt_fetch(var->varno, rtable)->relid, var->varattno};
+	return (GpuSortKeyOrigin) {rt_fetch(var->varno, rtable)->relid, column};
 }
 
 /* --- copies --------------------------------------------------------------- */
-
-/* Returns the plans from the top to the one that makes the columns, if nothing
- * between them looks at these.  NIL: there is no GpuSort among them. */
-static List *
-plans_that_pass_columns_on(Plan *plan)
-{
-	List	   *plans = NIL;
-	bool		sorted = false;
-
-	while (plan != NULL && (IsA(plan, Limit) || IsA(plan, Gather) || gpusort_plan_is_ours(plan)))
-	{
-		/* the columns of ORDER BY tell which rows tie, and a copy may be one */
-		if (plan->qual != NIL ||
-			(IsA(plan, Limit) && ((Limit *) plan)->limitOption == LIMIT_OPTION_WITH_TIES))
-			return NIL;
-		sorted = sorted || gpusort_plan_is_ours(plan);
-		plans = lappend(plans, plan);
-		plan = outerPlan(plan);
-	}
-	if (!sorted || plan == NULL || !is_projection_capable_plan(plan))
-		return NIL;
-	return lappend(plans, plan);
-}
-
-/* Returns how many of the columns stay: all but the copies at their end that
- * nothing reads, neither a sort nor the query's result. */
-static int
-columns_that_stay(const List *plans, const List *columns)
-{
-	const List *result = ((const Plan *) linitial(plans))->targetlist;
-	int			n = list_length(columns);
-	AttrNumber	last_key = 0;
-	ListCell   *lc;
-
-	if (n != list_length(result))
-		return n;
-	foreach(lc, plans)
-	{
-		GpuSortPlanInfo info;
-
-		if (!gpusort_plan_is_ours(lfirst(lc)))
-			continue;
-		gpusort_plan_info_read(lfirst(lc), &info);
-		for (int i = 0; i < info.order.n_keys; i++)
-			last_key = Max(last_key, info.order.columns[i]);
-	}
-	while (n > last_key && list_nth_node(TargetEntry, result, n - 1)->resjunk &&
-		   gpusort_plain_column(columns, n) != n)
-		n--;
-	return n;
-}
 
 /* Makes new lists, since other plans may share the old ones.  Estimates stay
  * as they are. */
@@ -189,21 +130,51 @@ keep_columns(Plan *plan, int n)
 	MemoryContextSwitchTo(old_context);
 }
 
+/* Does the plan return its child's columns, and look at none but a sort's keys?
+ * WITH TIES looks at the columns of ORDER BY, of which a copy may be one. */
+static bool
+passes_columns_on(const Plan *plan)
+{
+	if (IsA(plan, Limit))
+		return ((const Limit *) plan)->limitOption != LIMIT_OPTION_WITH_TIES;
+	return plan->qual == NIL && (IsA(plan, Gather) || gpusort_plan_is_ours(plan));
+}
+
+/*
+ * Drops the copies at the end of the plan's columns that neither a sort nor the
+ * query's result reads.  last_key: the last column that sorts above read; 0:
+ * there is no sort.  Returns how many columns stay.
+ */
+static int
+drop_copies(Plan *plan, const List *result, AttrNumber last_key)
+{
+	int			n = list_length(result);
+
+	if (passes_columns_on(plan))
+	{
+		GpuSortPlanInfo info = {0};
+
+		if (gpusort_plan_is_ours(plan))
+			gpusort_plan_info_read((CustomScan *) plan, &info);
+		for (int i = 0; i < info.order.n_keys; i++)
+			last_key = Max(last_key, info.order.columns[i]);
+		n = drop_copies(outerPlan(plan), result, last_key);
+	}
+	else if (last_key > 0 && is_projection_capable_plan(plan) && list_length(plan->targetlist) == n)
+	{
+		List	   *columns = get_tlist_exprs(plan->targetlist, true);
+
+		while (n > last_key && list_nth_node(TargetEntry, result, n - 1)->resjunk &&
+			   gpusort_plain_column(columns, n) != n)
+			n--;
+	}
+	if (n < list_length(result))
+		keep_columns(plan, n);
+	return n;
+}
+
 void
 gpusort_drop_copies(Plan *plan)
 {
-	List	   *plans = plans_that_pass_columns_on(plan);
-	ListCell   *lc;
-	List	   *columns;
-	int			n;
-
-	if (plans == NIL)
-		return;
-	columns = get_tlist_exprs(((Plan *) llast(plans))->targetlist, true);
-	n = columns_that_stay(plans, columns);
-	foreach(lc, plans)
-	{
-		if (n < list_length(columns))
-			keep_columns(lfirst(lc), n);
-	}
+	(void) drop_copies(plan, plan->targetlist, 0);
 }

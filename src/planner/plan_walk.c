@@ -13,7 +13,6 @@
 #include "miscadmin.h"
 #include "utils/float.h"
 
-#include "plan/plan_info.h"
 #include "planner/planner.h"
 
 /* --- a plan's ancestors --------------------------------------------------- */
@@ -28,40 +27,21 @@ value_of(const Node *count, double if_absent)
 	return IsA(count, Const) ? DatumGetInt64(((const Const *) count)->constvalue) : 0;
 }
 
-/* Returns the number of rows that a LIMIT and OFFSET let be read. */
+/* Returns how many rows are read of the plan's children if this many are read
+ * of the plan.  The rules are those of ExecSetTupleBound, which tells a native
+ * Sort its bound. */
 static double
-bound_of_limit(const Limit *limit)
+bound_of_children(const Plan *plan, double bound)
 {
-	if (limit->limitOption == LIMIT_OPTION_WITH_TIES)
-		return get_float8_infinity();
-	return value_of(limit->limitCount, get_float8_infinity()) +
-		Max(0, value_of(limit->limitOffset, 0));
-}
+	const Limit *limit = (const Limit *) plan;
 
-/* Does a bound of the plan's rows bound its children's too? */
-static bool
-passes_bound_on(const Plan *plan)
-{
-	if (IsA(plan, SubqueryScan))
-		return plan->qual == NIL;
-	return IsA(plan, Append) || IsA(plan, MergeAppend) || IsA(plan, Result) ||
-		IsA(plan, Gather) || IsA(plan, GatherMerge);
-}
-
-/* The rules are those of ExecSetTupleBound, which tells a native Sort its
- * bound. */
-double
-gpusort_bound_of(const GpuSortWalk *walk)
-{
-	ListCell   *lc;
-
-	foreach(lc, walk->ancestors)
-	{
-		if (IsA(lfirst(lc), Limit))
-			return bound_of_limit(lfirst(lc));
-		if (!passes_bound_on(lfirst(lc)))
-			break;
-	}
+	if (IsA(plan, Limit) && limit->limitOption != LIMIT_OPTION_WITH_TIES)
+		return value_of(limit->limitCount, get_float8_infinity()) +
+			Max(0, value_of(limit->limitOffset, 0));
+	if (IsA(plan, SubqueryScan) ? plan->qual == NIL :
+		IsA(plan, Append) || IsA(plan, MergeAppend) || IsA(plan, Result) || IsA(plan, Gather) ||
+		IsA(plan, GatherMerge))
+		return bound;
 	return get_float8_infinity();
 }
 
@@ -72,21 +52,15 @@ is_foreign(const Plan *plan)
 	return IsA(plan, CustomScan) && !gpusort_plan_is_ours(plan);
 }
 
-bool
-gpusort_is_below_foreign(const GpuSortWalk *walk)
+/* Returns the place of the plan's children.  No custom scan looks for its own
+ * nodes below a ModifyTable, which reads its rows itself. */
+static GpuSortPlace
+place_of_children(const Plan *plan, GpuSortPlace place)
 {
-	ListCell   *lc;
-
-	foreach(lc, walk->ancestors)
-	{
-		/* no custom scan looks for its own nodes below a ModifyTable, which
-		 * reads its rows itself */
-		if (IsA(lfirst(lc), ModifyTable))
-			return false;
-		if (is_foreign(lfirst(lc)))
-			return true;
-	}
-	return false;
+	place.bound = bound_of_children(plan, place.bound);
+	place.below_foreign = !IsA(plan, ModifyTable) && (place.below_foreign || is_foreign(plan));
+	place.in_workers = place.in_workers || IsA(plan, Gather) || IsA(plan, GatherMerge);
+	return place;
 }
 
 /* --- the walk ------------------------------------------------------------- */
@@ -112,11 +86,13 @@ static Plan *
 walk_plan(Plan *plan, GpuSortWalk *walk)
 {
 	bool		foreign_before = walk->foreign_below;
+	GpuSortPlace place = walk->place;
 
 	check_stack_depth();
 	if (plan == NULL)
 		return NULL;
 	walk->foreign_below = is_foreign(plan);
+	walk->place = place_of_children(plan, place);
 	walk->ancestors = lcons(plan, walk->ancestors);
 	plan->lefttree = walk_plan(plan->lefttree, walk);
 	plan->righttree = walk_plan(plan->righttree, walk);
@@ -140,6 +116,7 @@ walk_plan(Plan *plan, GpuSortWalk *walk)
 			break;
 	}
 	walk->ancestors = list_delete_first(walk->ancestors);
+	walk->place = place;
 	plan = walk->visit(plan, walk);
 	walk->foreign_below |= foreign_before;
 	return plan;
@@ -150,6 +127,7 @@ gpusort_walk_plans(GpuSortWalk *walk)
 {
 	PlannedStmt *statement = walk->statement;
 
+	walk->place.bound = get_float8_infinity();
 	walk_list(statement->subplans, walk);
 	statement->planTree = walk_plan(statement->planTree, walk);
 }

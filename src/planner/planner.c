@@ -30,7 +30,7 @@ static int	planner_depth = 0;
 /* The stages that sort. */
 static const struct
 {
-	GpuSortAddPaths add;
+	GpuSortAddPaths *add;
 	GpuSortProvider provider;
 }			sorting_stages[UPPERREL_FINAL + 1] = {
 	[UPPERREL_GROUP_AGG] = {gpusort_add_group_paths, GPUSORT_PROVIDER_GROUP},
@@ -44,7 +44,7 @@ static void
 gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 						   RelOptInfo *output_rel, void *extra)
 {
-	GpuSortAddPaths add = sorting_stages[stage].add;
+	GpuSortAddPaths *add = sorting_stages[stage].add;
 
 	if (prev_create_upper_paths_hook)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);

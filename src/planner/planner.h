@@ -11,6 +11,7 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
+#include "job/counters.h"
 #include "keys/sortkey.h"
 #include "plan/plan_info.h"
 
@@ -20,6 +21,14 @@ extern void gpusort_planner_install_hooks(void);
 
 /* --- plan_walk.c --- */
 
+/* Where a plan is, by its ancestors. */
+typedef struct GpuSortPlace
+{
+	double		bound;			/* rows that a LIMIT lets be read of it; infinity: all */
+	bool		below_foreign;	/* another extension's custom scan may look at it */
+	bool		in_workers;		/* each parallel worker runs it, for its share of the rows */
+} GpuSortPlace;
+
 /* A walk and its state.  visit gets each plan after its children, and returns
  * the plan that is to stand there, or the plan itself. */
 typedef struct GpuSortWalk
@@ -27,6 +36,7 @@ typedef struct GpuSortWalk
 	PlannedStmt *statement;
 	bool		nested;			/* the statement was planned while another one was */
 	bool		foreign_below;	/* the visited plan is above a custom scan of another extension */
+	GpuSortPlace place;			/* of the visited plan */
 	List	   *ancestors;		/* of the visited plan, its parent first, up to its subplan's top */
 	Plan	   *(*visit) (Plan *plan, struct GpuSortWalk *walk);
 } GpuSortWalk;
@@ -34,14 +44,6 @@ typedef struct GpuSortWalk
 /* Walks through the statement: its subplans first, and each plan from its
  * leaves on. */
 extern void gpusort_walk_plans(GpuSortWalk *walk);
-
-/* Returns the number of rows that a LIMIT lets be read of the visited plan,
- * infinity if there is none. */
-extern double gpusort_bound_of(const GpuSortWalk *walk);
-
-/* Is the visited plan below another extension's custom scan that may look at
- * it? */
-extern bool gpusort_is_below_foreign(const GpuSortWalk *walk);
 
 /* --- convert.c --- */
 
@@ -55,6 +57,31 @@ extern bool gpusort_examine_sort(const Sort *sort, const GpuSortWalk *walk, GpuS
 
 /* Must every sort be native now?  If so, gpusort_reason_last tells why. */
 extern bool gpusort_all_stay_native(void);
+
+/* --- reasons.c --- */
+
+/* Why the planner leaves a Sort to PostgreSQL.  The reasons that a sort finds
+ * when it runs are in job/counters.h, as the codes of these are. */
+typedef struct GpuSortReasonText
+{
+	const char *name;
+	const char *text;
+	const char *remedy;			/* what the user can do; NULL: nothing is needed */
+} GpuSortReasonText;
+
+/* Stores why a sort is native; detail, a format, may be NULL.  Frequent reasons
+ * have none, since to print a number may take longer than to plan a small sort.
+ * Returns false, for the caller to return. */
+extern bool gpusort_reason_set(GpuSortPlannedReason code, const char *detail,...)
+	pg_attribute_printf(2, 3);
+
+/* Returns the reason that this process stored last, to be read right after it,
+ * with the detail in its text. */
+extern GpuSortReasonText gpusort_reason_last(void);
+
+/* Counts a Sort of a finished plan that stays for the last reason, and logs it
+ * at DEBUG1. */
+extern void gpusort_reason_count(void);
 
 /* --- plan_columns.c --- */
 
@@ -75,28 +102,22 @@ extern List *gpusort_tlist_of(const List *tlist, int varno);
  * query's plan. */
 extern void gpusort_drop_copies(Plan *plan);
 
-/* --- eligibility.c --- */
+/* --- costs.c --- */
 
 /* Returns the type of a key that has the values of expr.  The types of a sort's
  * keys are a list of these. */
 extern GpuSortKeyType *gpusort_type_of_key(const Node *expr, Oid sort_operator, Oid collation);
 
 /*
- * Sets info->n_keys, the number of leading keys that have words, and
- * info->n_words, the number of expected words.  A grouping has one word for all
- * keys.  False: the device cannot sort by these keys.  The reason is set, but
- * not for a grouping.
+ * Sets info->n_keys, the number of leading keys that have words, info->n_words,
+ * the number of expected words, and the estimates for a sort of info->rows rows
+ * of target.  A grouping has one word for all keys.  False: the device cannot
+ * sort by these keys.  The reason is set, but not for a grouping.
  */
-extern bool gpusort_set_keys(const List *types, GpuSortPlanInfo *info);
+extern bool gpusort_set_keys(const PathTarget *target, const List *types, GpuSortPlanInfo *info);
 
 /* Can a job ever have this many feeders? */
 extern bool gpusort_takes_feeders(int feeders);
-
-/* --- costs.c --- */
-
-/* Sets the estimates in *info for a sort of info->rows rows of target.  Call
- * gpusort_set_keys first. */
-extern void gpusort_estimate(const PathTarget *target, const List *types, GpuSortPlanInfo *info);
 
 /* Does a native Sort keep the first bound of these rows only, in work_mem?  A
  * row has width bytes. */
@@ -185,31 +206,17 @@ gpusort_charge(Path *path, Cost cost)
 extern void gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths,
 								const GpuSortInput *input);
 
-/* --- aggregate_order.c --- */
-
-/*
- * Returns the query's group keys, and behind them those of the aggregate whose
- * sort inside the Agg costs most.  *spared: what such sorts cost less if the
- * rows arrive so.  NIL: there is no such sort, or another aggregate depends on
- * the order of its rows.
- */
-extern List *gpusort_keys_for_aggregates(PlannerInfo *root, double rows, double groups,
-										 Cost *spared);
-
 /* --- upper_paths.c, group_paths.c --- */
 
-/* Each adds paths with GpuSort to the upper rel of its stage, beside
- * PostgreSQL's own, if they are possible and worth it.  extra: of GROUP BY, a
+/* Adds paths with GpuSort to the upper rel of a stage, beside PostgreSQL's own,
+ * if they are possible and worth it.  extra: of GROUP BY, a
  * GroupPathExtraData. */
-typedef void (*GpuSortAddPaths) (PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel,
-								 void *extra);
-extern void gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel,
-									  void *extra);
-extern void gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel,
-									 void *extra);
-extern void gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel,
-									   void *extra);
-extern void gpusort_add_group_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel,
-									void *extra);
+typedef void GpuSortAddPaths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel,
+							 void *extra);
+
+extern GpuSortAddPaths gpusort_add_ordered_paths;
+extern GpuSortAddPaths gpusort_add_window_paths;
+extern GpuSortAddPaths gpusort_add_distinct_paths;
+extern GpuSortAddPaths gpusort_add_group_paths;
 
 #endif							/* GPUSORT_PLANNER_H */

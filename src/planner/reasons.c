@@ -11,10 +11,11 @@
 #include "postgres.h"
 
 #include "job/stats.h"
-#include "planner/reasons.h"
+#include "planner/planner.h"
 
-/* test/tools/counters compares the names with job/counters.h. */
-const GpuSortReasonText gpusort_planned_reason_texts[] = {
+/* Each has a column planned_native_... in gpusort_stats.  test/tools/counters
+ * compares the names with job/counters.h. */
+static const GpuSortReasonText texts[] = {
 	[GPUSORT_PLANNED_DISABLED] = {
 		"disabled",
 		"gpusort.enabled is off",
@@ -86,24 +87,19 @@ gpusort_reason_set(GpuSortPlannedReason code, const char *detail,...)
 	return false;
 }
 
-const GpuSortReasonText *
+GpuSortReasonText
 gpusort_reason_last(void)
 {
-	return &gpusort_planned_reason_texts[last_code];
-}
+	GpuSortReasonText why = texts[last_code];
 
-const char *
-gpusort_reason_last_detail(void)
-{
-	return last_detail;
+	if (last_detail[0] != '\0')
+		why.text = psprintf("%s (%s)", why.text, last_detail);
+	return why;
 }
 
 void
 gpusort_reason_count(void)
 {
-	const GpuSortReasonText *why = gpusort_reason_last();
-
 	gpusort_stats_count_planned(last_code);
-	elog(DEBUG1, "gpusort: %s: %s%s%s", why->name, why->text, last_detail[0] != '\0' ? ": " : "",
-		 last_detail);
+	elog(DEBUG1, "gpusort: %s: %s", texts[last_code].name, gpusort_reason_last().text);
 }

@@ -24,7 +24,6 @@
 #include "compat.h"
 #include "job/job.h"
 #include "job/server_state.h"
-#include "plan/plan_info.h"
 #include "planner/planner.h"
 #include "settings.h"
 
@@ -82,15 +81,14 @@ types_of_pathkeys(const List *pathkeys, const PathTarget *target)
 /* Sets how rows of child are sorted, and the cost.  False: the device cannot
  * sort them. */
 static bool
-describe_sort(GpuSortInput *input, const Path *child, int feeders, GpuSortPlanInfo *info)
+describe_sort(GpuSortInput *input, const Path *child, GpuSortPlanInfo *info)
 {
 	List	   *types = types_of_pathkeys(input->pathkeys, child->pathtarget);
 
 	info->rows = input->rows;
 	info->groups = input->groups;
-	if (types == NIL || !gpusort_takes_feeders(feeders) || !gpusort_set_keys(types, info))
+	if (types == NIL || !gpusort_set_keys(child->pathtarget, types, info))
 		return false;
-	gpusort_estimate(child->pathtarget, types, info);
 	if (!info->grouping)
 		input->sort = *info;
 	return true;
@@ -159,7 +157,8 @@ make_parallel_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input, bool
 	if (partial != NULL)
 		partial = with_key_columns(root, partial, input->pathkeys);
 	if (partial == NULL ||
-		!describe_sort(input, partial, GPUSORT_PARALLEL_FEEDERS(partial->parallel_workers), &info))
+		!gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(partial->parallel_workers)) ||
+		!describe_sort(input, partial, &info))
 		return NULL;
 	gather = (Path *) create_gather_path(root, rel, partial, partial->pathtarget, NULL, &info.rows);
 	gather->total_cost = partial->total_cost + gpusort_cost_of_packing(&info, partial->rows) +
@@ -208,7 +207,7 @@ make_paths(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input, bool groupin
 	List	   *paths = NIL;
 	Path	   *parallel;
 
-	if (child != NULL && describe_sort(input, child, 1, &info))
+	if (child != NULL && describe_sort(input, child, &info))
 		paths = list_make1(make_sort_path(root, rel, child, input, &info, child->total_cost +
 										  gpusort_cost_of_packing(&info, child->rows)));
 	parallel = make_parallel_path(root, rel, input, grouping);

@@ -16,7 +16,6 @@
 
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
-#include "optimizer/paths.h"
 #include "optimizer/tlist.h"
 #include "utils/selfuncs.h"
 

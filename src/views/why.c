@@ -35,7 +35,6 @@
 #include "keys/key_text.h"
 #include "plan/aggregates.h"
 #include "planner/planner.h"
-#include "planner/reasons.h"
 #include "settings.h"
 #include "sql_version.h"
 #include "views/why.h"
@@ -79,20 +78,6 @@ estimate_text(double estimate)
 	return psprintf("%.0f", Min(estimate, ESTIMATE_MAX));
 }
 
-/* Does each parallel worker run the plan, for its share of the rows? */
-static bool
-is_in_workers(const List *ancestors)
-{
-	ListCell   *lc;
-
-	foreach(lc, ancestors)
-	{
-		if (IsA(lfirst(lc), Gather) || IsA(lfirst(lc), GatherMerge))
-			return true;
-	}
-	return false;
-}
-
 /* Adds a sort of the rows that the plan reads from its child.  Returns its
  * columns. */
 static const char **
@@ -104,7 +89,7 @@ add_sort(const char *node, const char *keys, const Plan *plan, Report *report)
 
 	reported->plan = plan;
 	report->sorts = lappend(report->sorts, reported);
-	sort[NODE] = is_in_workers(report->walk.ancestors) ?
+	sort[NODE] = report->walk.place.in_workers ?
 		psprintf("%s in each parallel worker", node) : node;
 	sort[KEYS] = keys;
 	sort[ROWS] = estimate_text(child->plan_rows);
@@ -121,17 +106,6 @@ set_native(const char **sort, GpuSortReasonText why)
 	sort[REMEDY] = why.remedy;
 }
 
-/* Sets the last reason. */
-static void
-set_last_reason(const char **sort)
-{
-	const char *detail = gpusort_reason_last_detail();
-
-	set_native(sort, *gpusort_reason_last());
-	if (detail[0] != '\0')
-		sort[REASON] = psprintf("%s (%s)", sort[REASON], detail);
-}
-
 /* Reports a Sort, or an Incremental Sort, which begins with one. */
 static void
 report_sort(const Sort *sort, Report *report)
@@ -144,10 +118,11 @@ report_sort(const Sort *sort, Report *report)
 	if (gpusort_examine_sort(sort, &report->walk, &info))
 		gpusort_reason_set(report->walk.foreign_below ? GPUSORT_PLANNED_CUSTOM_SCAN :
 						   GPUSORT_PLANNED_CACHED_PLAN, NULL);
-	set_last_reason(add_sort(IsA(sort, IncrementalSort) ? "Incremental Sort" : "Sort",
-							 gpusort_keys_text(&order, &sort->plan, report->walk.ancestors,
-											   report->es, true),
-							 &sort->plan, report));
+	set_native(add_sort(IsA(sort, IncrementalSort) ? "Incremental Sort" : "Sort",
+						gpusort_keys_text(&order, &sort->plan, report->walk.ancestors,
+										  report->es, true),
+						&sort->plan, report),
+			   gpusort_reason_last());
 }
 
 /* A serial GpuSort of few rows that fit work_mem stays in the backend. */
@@ -166,12 +141,12 @@ report_gpusort(const CustomScan *scan, Report *report)
 									  report->es, !info.grouping),
 					&scan->scan.plan, report);
 	if (gpusort_all_stay_native())
-		set_last_reason(sort);
+		set_native(sort, gpusort_reason_last());
 	else if (child->plan_rows < min_rows && !info.parallel &&
 			 child->plan_rows * row_bytes <= work_mem * 1024.0)
 	{
 		sort[RUNS_ON] = "backend";
-		sort[CODE] = gpusort_planned_reason_texts[GPUSORT_PLANNED_FEW_ROWS].name;
+		sort[CODE] = "few_rows";
 		sort[REASON] = psprintf("%s rows are expected, fewer than gpusort.min_rows (" UINT64_FORMAT ")",
 								sort[ROWS], min_rows);
 		sort[REMEDY] =
@@ -220,11 +195,8 @@ report_agg(const Agg *agg, Report *report)
 						gpusort_aggregate_text(aggregate, &agg->plan, report->walk.ancestors,
 											   report->es),
 						&agg->plan, report);
-		if (gpusort_all_stay_native())
-			set_last_reason(sort);
-		else
-			set_native(sort, gpusort_aggregate_is_presorted(agg, aggregate) ?
-					   in_order : in_no_order);
+		set_native(sort, gpusort_all_stay_native() ? gpusort_reason_last() :
+				   gpusort_aggregate_is_presorted(agg, aggregate) ? in_order : in_no_order);
 	}
 }
 
