@@ -79,6 +79,8 @@ set_signal_handlers(void)
 	/* a cancel is meant for a query; it must not end everybody's sorts */
 	pqsignal(SIGINT, PG_SIG_IGN);
 	BackgroundWorkerUnblockSignals();
+	/* PostgreSQL has a new worker ignore reloads up to here */
+	ConfigReloadPending = true;
 }
 
 /*

@@ -17,6 +17,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_statistic.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
@@ -82,6 +83,21 @@ find_statistics(const GpuSortKeyOrigin *origin, bool for_values)
 						   Int16GetDatum(origin->column), BoolGetDatum(false));
 }
 
+/* Returns the rows that a table had when it was last analyzed; unknown: it is
+ * not known. */
+static double
+analyzed_rows(Oid relation, double unknown)
+{
+	HeapTuple	row = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+	double		rows;
+
+	if (!HeapTupleIsValid(row))
+		return unknown;
+	rows = ((Form_pg_class) GETSTRUCT(row))->reltuples;
+	ReleaseSysCache(row);
+	return rows >= 1 ? rows : unknown;
+}
+
 /* The planner tells everybody as much, in its estimates of groups. */
 double
 gpusort_expected_distinct(const GpuSortKeyOrigin *origin, double rows)
@@ -93,8 +109,10 @@ gpusort_expected_distinct(const GpuSortKeyOrigin *origin, double rows)
 		return 0;
 	distinct = ((Form_pg_statistic) GETSTRUCT(row))->stadistinct;
 	ReleaseSysCache(row);
-	/* a negative number is a share of the table's rows */
-	return distinct < 0 ? -distinct * rows : Min(distinct, rows);
+	/* a negative number is a share of the table's rows, which a join repeats */
+	if (distinct < 0)
+		distinct *= -analyzed_rows(origin->relation, rows);
+	return Min(distinct, rows);
 }
 
 void

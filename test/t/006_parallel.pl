@@ -21,9 +21,9 @@ $node->safe_psql('postgres', q{
 	alter table small set (parallel_workers = 2);
 	create table mixed(id int4, k int4, filler text);
 	alter table mixed set (parallel_workers = 4);
-	create table fixed as select md5(i::text)::uuid as u, nullif(i % 9, 4) * interval '1 h' as i, ('n' || i % 1000)::name as n, '08:00:2b:01:02:03'::macaddr as m, i as id
+	create table uuids as select md5(i::text)::uuid as u, nullif(i % 9, 4) * interval '1 h' as i, ('n' || i % 1000)::name as n, '08:00:2b:01:02:03'::macaddr as m, i as id
 		from generate_series(1, 100000) i;
-	alter table fixed set (parallel_workers = 4);
+	alter table uuids set (parallel_workers = 4);
 	insert into mixed select i, i * 7919 % 1009, repeat('m', 200) from generate_series(1, 2000) i;
 	-- rows of several MB: computed, since a stored value would travel as a pointer to it
 	create function wide(i int4) returns text immutable parallel safe language sql as
@@ -59,8 +59,8 @@ my $long = 'select id, k, wide(id) as doc from mixed order by k, id';
 my @inputs = (
 	[ 'select * from big order by k, id', 'short rows' ],
 	[ 'select k, id, k + 1 as later from big order by k desc, id', 'narrow rows' ],
-	[ 'select * from fixed order by u, id', 'narrow rows with values by reference' ],
-	[ 'select n, u from fixed order by n desc, u', 'some of their columns' ],
+	[ 'select * from uuids order by u, id', 'narrow rows with values by reference' ],
+	[ 'select n, u from uuids order by n desc, u', 'some of their columns' ],
 	[ $long, 'rows of several MB' ]);
 for my $input (@inputs)
 {
@@ -129,12 +129,12 @@ $node->safe_psql('postgres', q{
 	update read set k = -id where id % 500 = 1;
 	alter table read add later int4;
 	insert into read select 1, i, i, 'late', i from generate_series(60001, 61000) i;
-	create table fixed(id int4 not null, k int8 not null, b bool, f float4, d timestamptz);
+	create table fixed(id int4 not null, k int8 not null, b bool, f float4, d timestamptz, u uuid);
 	alter table fixed set (autovacuum_enabled = off, parallel_workers = 2);
-	insert into fixed select i, i * 7919::int8 % 50021, i % 2 = 0, case when i % 9 <> 0 then i / 7.0 end, now() - i * interval '1 minute' from generate_series(1, 60000) i;
+	insert into fixed select i, i * 7919::int8 % 50021, i % 2 = 0, case when i % 9 <> 0 then i / 7.0 end, now() - i * interval '1 minute', md5(i::text)::uuid from generate_series(1, 60000) i;
 	analyze read;
 	analyze fixed});
-for my $input ([ 'read', '*' ], [ 'read', 'k, id' ], [ 'fixed', '*' ], [ 'fixed', 'd, b, k, id' ])
+for my $input ([ 'read', '*' ], [ 'read', 'k, id' ], [ 'fixed', '*' ], [ 'fixed', 'd, b, k, u, id' ])
 {
 	my ($table, $columns) = @$input;
 	my $all = $node->safe_psql('postgres', "select count(*) from $table");

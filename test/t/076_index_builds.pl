@@ -230,9 +230,12 @@ SKIP:
 }
 
 # --- a standby, and a crash right after builds
+# a checkpoint must not remove what the standby lacks
+$node->safe_psql('postgres', q{select pg_create_physical_replication_slot('standby', true)});
 $node->backup('before');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'before', has_streaming => 1);
+$standby->append_conf('postgresql.conf', "primary_slot_name = 'standby'");
 $standby->start;
 $node->safe_psql('postgres', q{
 	checkpoint;
