@@ -20,6 +20,8 @@
 StaticAssertDecl(sizeof(int64) == MAXIMUM_ALIGNOF, "a row's TID keeps its columns aligned");
 StaticAssertDecl(sizeof(IndexTupleData) == sizeof(int64),
 				 "a narrow row's columns lie where an index tuple without NULLs has them");
+StaticAssertDecl((GPUSORT_NARROW_COLUMNS_MAX + 1) * GPUSORT_NARROW_VALUE_MAX <= INDEX_SIZE_MASK,
+				 "an index tuple can be as long as a narrow row");
 
 TupleDesc
 gpusort_index_row_desc(TupleDesc index_desc)

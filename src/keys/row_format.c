@@ -15,7 +15,7 @@
 
 #include "keys/row_format.h"
 
-/* Rows are narrow if all columns are of a fixed width, and not too many. */
+/* Rows are narrow if all columns are of a small fixed width, and not too many. */
 void
 gpusort_row_format_choose(GpuSortRowFormat *format, TupleDesc desc)
 {
@@ -29,7 +29,7 @@ gpusort_row_format_choose(GpuSortRowFormat *format, TupleDesc desc)
 	{
 		Form_pg_attribute attr = TupleDescAttr(desc, i);
 
-		if (attr->attlen <= 0)
+		if (attr->attlen <= 0 || attr->attlen > GPUSORT_NARROW_VALUE_MAX)
 			return;
 		at = att_align_nominal(at, attr->attalign);
 		format->offset[i] = at;

@@ -31,20 +31,28 @@
  * Each may cost a sort key. */
 #define SAMPLES_OF_SLOT_MAX	100
 
-/* Adds values of one slot, if they are of the source's form.  An index's column
- * may be of another type than the sorted values. */
+/* Opens one slot.  Returns the number of values to use: 0 if they are not of
+ * this form, since an index's column may be of another type than the sorted
+ * values. */
+static int
+open_values(HeapTuple statistics, int kind, GpuSortTextForm form, AttStatsSlot *slot)
+{
+	Oid			type;
+
+	if (!get_attstatsslot(slot, statistics, kind, InvalidOid, ATTSTATSSLOT_VALUES))
+		return 0;
+	type = getBaseType(slot->valuetype);
+	return gpusort_type_has_text_bytes(type) && gpusort_text_form(type) == form ?
+		Min(slot->nvalues, SAMPLES_OF_SLOT_MAX) : 0;
+}
+
 static void
 add_values(HeapTuple statistics, int kind, const GpuSortTextBytes *source,
 		   GpuSortKeySamples *samples)
 {
 	AttStatsSlot slot;
-	int			n;
+	int			n = open_values(statistics, kind, source->form, &slot);
 
-	if (!get_attstatsslot(&slot, statistics, kind, InvalidOid, ATTSTATSSLOT_VALUES))
-		return;
-	n = gpusort_type_has_text_bytes(getBaseType(slot.valuetype)) &&
-		gpusort_text_form(getBaseType(slot.valuetype)) == source->form ?
-		Min(slot.nvalues, SAMPLES_OF_SLOT_MAX) : 0;
 	for (int i = 0; i < n; i++)
 	{
 		/* the first and the last value, and values that lie evenly between
@@ -126,6 +134,25 @@ gpusort_add_statistics(const GpuSortKeyOrigin *origin, const GpuSortTextBytes *s
 	add_values(statistics, STATISTIC_KIND_HISTOGRAM, source, samples);
 	add_values(statistics, STATISTIC_KIND_MCV, source, samples);
 	ReleaseSysCache(statistics);
+}
+
+bool
+gpusort_count_common_values(const GpuSortKeyOrigin *origin, Oid type,
+							GpuSortDictionary *dictionary)
+{
+	HeapTuple	statistics = find_statistics(origin, true);
+	AttStatsSlot slot;
+	bool		may_be = true;
+	int			n;
+
+	if (!HeapTupleIsValid(statistics))
+		return true;
+	n = open_values(statistics, STATISTIC_KIND_MCV, gpusort_text_form(type), &slot);
+	for (int i = 0; may_be && i < n; i++)
+		may_be = gpusort_dictionary_count(dictionary, slot.values[i]);
+	free_attstatsslot(&slot);
+	ReleaseSysCache(statistics);
+	return may_be;
 }
 
 /* Returns 0 if nothing is known. */

@@ -8,6 +8,7 @@
 
 #include "postgres.h"
 
+#include "keys/dictionary.h"
 #include "keys/key_samples.h"
 
 /*
@@ -17,6 +18,12 @@
  */
 extern void gpusort_add_statistics(const GpuSortKeyOrigin *origin, const GpuSortTextBytes *source,
 								   GpuSortKeySamples *samples);
+
+/* Counts the most common values of a key's column, of a base type, for a
+ * dictionary.  Counts none if there are no statistics, or the user may not see
+ * the column.  False: the dictionary has too many values. */
+extern bool gpusort_count_common_values(const GpuSortKeyOrigin *origin, Oid type,
+										GpuSortDictionary *dictionary);
 
 /* Returns how many values a key is expected to have in this many rows.  Returns
  * 0 if nothing is known. */

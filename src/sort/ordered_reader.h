@@ -46,9 +46,9 @@ extern GpuSortOrderedReader *gpusort_ordered_reader_begin(GpuSortJob *job,
 														  GpuSortOrdering *ordering);
 
 /*
- * Reads all rows once if their words are not to be trusted.  If two are out of
- * order, all rows will go through a tuplesort.  Must be called before any row
- * is asked for.
+ * Reads all rows once if their words are not to be trusted.  If two of
+ * different tie runs are out of order, all rows will go through a tuplesort.
+ * Must be called before any row is asked for.
  */
 extern void gpusort_ordered_reader_check(GpuSortOrderedReader *ordered);
 

@@ -4,7 +4,7 @@
  *
  * In:  slots.
  * Out: the result slot, which points to rows of the array.  If a row is a
- *	    single value, the array has the value itself.
+ *	    single pass-by-value key, the array has the value itself.
  *
  * Each row has an entry: a word or value of its first key.  A first key of a
  * pass-by-value type with an exact word (sortkey.h) is encoded as rows come.

@@ -193,14 +193,22 @@ count_rows(const GpuSortFirstRows *from, int n_keys, GpuSortDictionary **diction
 	}
 }
 
+static Oid
+base_type_of_key(const GpuSortSpec *spec, int i, int32 *typmod)
+{
+	Form_pg_attribute attr = TupleDescAttr(spec->desc, spec->order->columns[i] - 1);
+
+	*typmod = attr->atttypmod;
+	return gpusort_key_type(attr->atttypid, typmod, spec->order->operators[i]);
+}
+
 /* Returns a dictionary to be filled for a key that may gain from it, else
  * NULL. */
 static GpuSortDictionary *
 begin_dictionary(const GpuSortSpec *spec, int i, const GpuSortWantedWords *words)
 {
-	Form_pg_attribute attr = TupleDescAttr(spec->desc, spec->order->columns[i] - 1);
-	int32		typmod = attr->atttypmod;
-	Oid			type = gpusort_key_type(attr->atttypid, &typmod, spec->order->operators[i]);
+	int32		typmod;
+	Oid			type = base_type_of_key(spec, i, &typmod);
 	Oid			collation = spec->order->collations[i];
 
 	/* rows that lie together may only seem to have few values */
@@ -211,6 +219,19 @@ begin_dictionary(const GpuSortSpec *spec, int i, const GpuSortWantedWords *words
 	return gpusort_dictionary_begin(type, collation, spec->order->operators[i]);
 }
 
+/* Adds the column's common values, which may come though no first row has them,
+ * as in a table that lies in order.  False: there is no dictionary. */
+static bool
+complete_dictionary(const GpuSortSpec *spec, int i, GpuSortDictionary *dictionary)
+{
+	int32		typmod;
+	Oid			type = base_type_of_key(spec, i, &typmod);
+
+	return gpusort_dictionary_is_worth_it(dictionary) &&
+		gpusort_count_common_values(&spec->key_origins[i], type, dictionary) &&
+		gpusort_dictionary_rank(dictionary);
+}
+
 /* Keys that are NULL here have no dictionary. */
 static void
 want_dictionaries(const GpuSortFirstRows *from, int n_keys, GpuSortDictionary **dictionaries,
@@ -218,8 +239,7 @@ want_dictionaries(const GpuSortFirstRows *from, int n_keys, GpuSortDictionary **
 {
 	count_rows(from, n_keys, dictionaries);
 	for (int i = 0; i < n_keys; i++)
-		if (dictionaries[i] != NULL && gpusort_dictionary_is_worth_it(dictionaries[i]) &&
-			gpusort_dictionary_rank(dictionaries[i]))
+		if (dictionaries[i] != NULL && complete_dictionary(from->spec, i, dictionaries[i]))
 			gpusort_want_words_by_dictionary(dictionaries[i], &words[i]);
 }
 
@@ -229,8 +249,8 @@ want_words(const GpuSortFirstRows *from, int i, GpuSortWantedWords *words)
 {
 	const GpuSortSpec *spec = from->spec;
 	Form_pg_attribute attr = TupleDescAttr(spec->desc, spec->order->columns[i] - 1);
-	int32		typmod = attr->atttypmod;
-	Oid			type = gpusort_key_type(attr->atttypid, &typmod, spec->order->operators[i]);
+	int32		typmod;
+	Oid			type = base_type_of_key(spec, i, &typmod);
 	Oid			collation = spec->order->collations[i];
 	SampledColumn sampled;
 	GpuSortKeySamples samples;
