@@ -15,7 +15,8 @@
 
 #include "keys/row_format.h"
 
-/* Rows are narrow if all columns are of a small fixed width, and not too many. */
+/* Rows are narrow if all columns have a small fixed width, and are not too
+ * many. */
 void
 gpusort_row_format_choose(GpuSortRowFormat *format, TupleDesc desc)
 {
