@@ -3,10 +3,10 @@
  *	  The bytes of a row on its way through the device.
  *
  * A row is either a minimal tuple, whose t_len tells its length, or a narrow
- * row, if every column is of a small fixed width.  A narrow row has the columns
- * as a heap tuple holds them, then a bitmap of NULLs, but no header.  All narrow
- * rows have the same length.  A narrow row needs no forming and no deforming,
- * and lacks 16 bytes or more.  Rows lie at multiples of 8.
+ * row, if every column has a small fixed width.  A narrow row has its columns
+ * as a heap tuple holds them, then a bitmap of NULLs, but no header.  All
+ * narrow rows have the same length.  A narrow row needs no forming and no
+ * deforming, and lacks 16 bytes or more.  Rows lie at multiples of 8.
  */
 #ifndef GPUSORT_ROW_FORMAT_H
 #define GPUSORT_ROW_FORMAT_H
