@@ -162,17 +162,26 @@ write_libc_key(const GpuSortCollationKeys *keys)
 /*
  * A locale of glibc without rules of collation compares strings byte by byte,
  * and returns them as their own sort keys.  C.UTF-8 is such a locale since
- * 2.35, in the order of code points.
+ * 2.35, in the order of code points.  Planning asks for the same locale many
+ * times, and a session keeps its locales.
  */
 static bool
 has_no_rules(pg_locale_t locale)
 {
 #ifdef __GLIBC__
 	static const char string[] = "a B-b";
+	static bool asked = false;
+	static bool has_none;
+	static pg_locale_t last;
 	char		key[64];
 
-	return compat_strxfrm_libc(key, string, sizeof(key), locale) == strlen(string) &&
+	if (asked && locale == last)
+		return has_none;
+	has_none = compat_strxfrm_libc(key, string, sizeof(key), locale) == strlen(string) &&
 		strcmp(key, string) == 0;
+	last = locale;
+	asked = true;
+	return has_none;
 #else
 	return false;
 #endif
