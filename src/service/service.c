@@ -80,7 +80,7 @@ set_signal_handlers(void)
 	pqsignal(SIGINT, PG_SIG_IGN);
 	BackgroundWorkerUnblockSignals();
 	/* PostgreSQL has a new worker ignore reloads up to here */
-	ConfigReloadPending = true;
+	ProcessConfigFile(PGC_SIGHUP);
 }
 
 /*

@@ -243,22 +243,22 @@ $node->safe_psql('texts', qq{
 	create table half_ranked as select case when id < $rows / 2 then t else 'row' || lpad(id::text, 6, '0') end as t, id from ranked;
 	create table ranked_early as select * from half_ranked union all select 'xrow060000', 0;
 	create table ranked_first as select * from half_ranked union all select 'akin 3 ...', 0;});
+# a sort begins as PostgreSQL's own, up to so many rows
+my $serial = 'set max_parallel_workers_per_gather = 0; set gpusort.min_rows = 10000;';
 # six rows of three names: by the statistics, half of the table's rows are distinct, and not half of a join's
 $node->safe_psql('texts', q{create table of_six as select i as n, 'a name that is long ' || i % 3 as name from generate_series(0, 5) i; analyze of_six});
-like(plan_of('select name, id from good join of_six on id % 6 = n order by name, id', 'set max_parallel_workers_per_gather = 0;'),
+like(plan_of('select name, id from good join of_six on id % 6 = n order by name, id', $serial),
 	qr/Dictionary Keys: 1\b.*Tie Runs: 0\b/s, 'a join with few names has a dictionary of them');
 # the first rows have two of twenty values, and the statistics all
 $node->safe_psql('texts', qq{create table lying_in_order as select 'kind number ' || i / 5000 as t, i as id from generate_series(0, $rows - 1) i; analyze lying_in_order});
 for my $workers (0, 2)
 {
-	my $settings = "set max_parallel_workers_per_gather = $workers;";
+	my $settings = "$serial set max_parallel_workers_per_gather = $workers;";
 	my $query = 'select t, id from lying_in_order order by t desc, id';
 
 	like(plan_of($query, $settings), qr/Dictionary Keys: 1\b.*Tie Runs: 0\b/s, "$workers workers: a dictionary has the column's common values");
 	is(hash_of($query, $settings), hash_of($query, $native), "$workers workers: right");
 }
-# a sort begins as PostgreSQL's own, up to so many rows
-my $serial = 'set max_parallel_workers_per_gather = 0; set gpusort.min_rows = 10000;';
 for my $order ($by_default, $in_german)
 {
 	my %right_of = map { $_ => hash_of("select t, id from $_ $order", $native) } qw(ranked half_ranked ranked_early ranked_first);
