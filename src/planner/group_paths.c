@@ -337,7 +337,7 @@ offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNod
 	}
 	if (presorted != NIL && gpusort_debug_force)
 		paths = NIL;
-	gpusort_offer_paths(input_rel, rel, list_concat(paths, presorted), &input);
+	gpusort_offer_paths(root, input_rel, rel, list_concat(paths, presorted), &input);
 }
 
 void

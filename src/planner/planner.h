@@ -203,8 +203,8 @@ gpusort_charge(Path *path, Cost cost)
 
 /* Adds our paths, over this input, to the rel's, beside PostgreSQL's at their
  * real costs. */
-extern void gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths,
-								const GpuSortInput *input);
+extern void gpusort_offer_paths(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *rel,
+								List *paths, const GpuSortInput *input);
 
 /* --- upper_paths.c, group_paths.c --- */
 

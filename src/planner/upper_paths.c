@@ -137,7 +137,7 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 		if (target != NULL && ((Path *) lfirst(lc))->pathtarget != target)
 			lfirst(lc) = apply_projection_to_path(root, ordered_rel, lfirst(lc), target);
 	}
-	gpusort_offer_paths(input_rel, ordered_rel, paths, &input);
+	gpusort_offer_paths(root, input_rel, ordered_rel, paths, &input);
 }
 
 /* --- windows -------------------------------------------------------------- */
@@ -229,5 +229,5 @@ gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *w
 	{
 		lfirst(lc) = copy_over(top, bottom, lfirst(lc));
 	}
-	gpusort_offer_paths(input_rel, window_rel, paths, &input);
+	gpusort_offer_paths(root, input_rel, window_rel, paths, &input);
 }

@@ -155,3 +155,15 @@ select pg_temp.cheaper_than_below('select k, count(*) from longs group by k');
 select pg_temp.cheaper_than_below('select distinct k, i from longs');
 drop table longs;
 drop function many_rows;
+
+-- keys that depend on each other have fewer groups than the product of their values: small hash tables of
+-- workers stay, but not those of a key with as many values
+create table facts as select i % 4000 as week, i as id, i::float8 as price from generate_series(1, 600000) i;
+create table weeks as select week, week % 60 as store, week % 7 as day from generate_series(0, 3999) week;
+vacuum analyze facts, weeks;
+set max_parallel_workers_per_gather = 1;
+set parallel_setup_cost = 0;
+set parallel_tuple_cost = 0;
+select 'Custom Scan' in (select pg_temp.cheaper_than_below('select week, store, sum(case day when 0 then price end), sum(case day when 1 then price end) from facts join weeks using (week) group by week, store'));
+select 'Custom Scan' in (select pg_temp.cheaper_than_below('select id, store, sum(case day when 0 then price end), sum(case day when 1 then price end) from facts join weeks using (week) group by id, store'));
+drop table facts, weeks;
