@@ -302,6 +302,13 @@ compat_count_heap_rows(Relation rel, uint64 rows)
 #define COMPAT_HAS_STRXFRM_PREFIX 0
 #endif
 
+/* Needs USE_ICU and utils/pg_locale.h. */
+#if PG_VERSION_NUM >= 190000
+#define compat_icu_collator(locale) ((locale)->icu.ucol)
+#else
+#define compat_icu_collator(locale) ((locale)->info.icu.ucol)
+#endif
+
 /* 18 makes the C library's sort keys though it does not trust them.  In 16 and
  * 17 pg_strxfrm raises an error then.  Needs utils/pg_locale.h. */
 #if PG_VERSION_NUM >= 180000

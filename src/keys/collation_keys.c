@@ -4,7 +4,12 @@
  *	  collation.
  *
  * In:  strings in the database's encoding, a collation.
- * Out: their sort keys by ICU or the C library, in a buffer that stays.
+ * Out: the first level of their sort keys by ICU or the C library, in a buffer
+ *	    that stays.
+ *
+ * The first level tells nearly all strings apart.  The C library's strcoll
+ * contradicts the others, ICU takes as long for the second, and keys of ASCII
+ * strings are put together of characters' first levels (ascii_keys.c).
  *
  * Runs in every process that packs rows, and in the one that plans.  A string
  * leaves no allocation behind, except for larger buffers.
@@ -19,9 +24,14 @@
 #if defined(USE_ICU) && !__has_include(<unicode/ucol.h>)
 #undef USE_ICU
 #endif
+#ifdef USE_ICU
+#include <unicode/ucol.h>
+#include <unicode/uset.h>
+#endif
 #include "utils/pg_locale.h"
 
 #include "compat.h"
+#include "keys/ascii_keys.h"
 #include "keys/collation_keys.h"
 #include "settings.h"
 
@@ -72,10 +82,10 @@ is_icu(pg_locale_t locale)
  * read beyond the string.
  */
 static Size
-write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
+write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length, Size needed)
 {
 	terminate(keys, string, length);
-	return pg_strxfrm_prefix(keys->key, keys->terminated, keys->needed, keys->locale);
+	return pg_strxfrm_prefix(keys->key, keys->terminated, needed, keys->locale);
 }
 
 #else							/* before 16, each provider is asked by itself */
@@ -105,7 +115,7 @@ is_icu_usable(pg_locale_t locale)
 
 /* Writes the needed bytes of a string's sort key, and returns their number. */
 static Size
-write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
+write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length, Size needed)
 {
 	UCharIterator iterator;
 	UChar	   *units = NULL;
@@ -121,8 +131,8 @@ write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
 
 		uiter_setString(&iterator, units, n_units);
 	}
-	written = ucol_nextSortKeyPart(keys->locale->info.icu.ucol, &iterator, state,
-								   (uint8_t *) keys->key, keys->needed, &status);
+	written = ucol_nextSortKeyPart(compat_icu_collator(keys->locale), &iterator, state,
+								   (uint8_t *) keys->key, (int32_t) needed, &status);
 	if (units != NULL)
 		pfree(units);
 	if (U_FAILURE(status))
@@ -143,7 +153,7 @@ is_icu_usable(pg_locale_t locale)
 }
 
 static Size
-write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
+write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length, Size needed)
 {
 	elog(ERROR, "gpusort was built without ICU's headers");
 	return 0;
@@ -152,6 +162,70 @@ write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
 #endif							/* USE_ICU */
 
 #endif							/* COMPAT_HAS_STRXFRM_PREFIX */
+
+#ifdef USE_ICU
+
+extern __typeof__(ucol_getAttribute) ucol_getAttribute __attribute__((weak));
+extern __typeof__(ucol_getContractionsAndExpansions) ucol_getContractionsAndExpansions __attribute__((weak));
+extern __typeof__(uset_openEmpty) uset_openEmpty __attribute__((weak));
+extern __typeof__(uset_close) uset_close __attribute__((weak));
+extern __typeof__(uset_getItemCount) uset_getItemCount __attribute__((weak));
+extern __typeof__(uset_getItem) uset_getItem __attribute__((weak));
+
+/* The longest string that is sorted as a letter of its own has less. */
+#define CONTRACTION_UNITS_MAX	64
+
+/* Is this one of the set's items a string of ASCII characters? */
+static bool
+is_ascii_string(const USet *set, int32_t i)
+{
+	UChar		units[CONTRACTION_UNITS_MAX];
+	UErrorCode	status = U_ZERO_ERROR;
+	UChar32		first;
+	UChar32		last;
+	int32_t		n = uset_getItem(set, i, &first, &last, units, CONTRACTION_UNITS_MAX, &status);
+
+	if (U_FAILURE(status))
+		return true;
+	for (int32_t u = 0; u < n; u++)
+		if (units[u] > 0x7f)
+			return false;
+	return n > 0;
+}
+
+/* Does ICU sort each ASCII character by itself?  It sorts digits together if it
+ * sorts by numbers. */
+static bool
+sorts_ascii_by_characters(pg_locale_t locale)
+{
+	const UCollator *collator = compat_icu_collator(locale);
+	UErrorCode	status = U_ZERO_ERROR;
+	bool		result;
+	USet	   *strings;
+
+	if (ucol_getAttribute == NULL || ucol_getContractionsAndExpansions == NULL ||
+		uset_openEmpty == NULL || uset_close == NULL || uset_getItemCount == NULL ||
+		uset_getItem == NULL)
+		return false;
+	strings = uset_openEmpty();
+	ucol_getContractionsAndExpansions(collator, strings, NULL, false, &status);
+	result = ucol_getAttribute(collator, UCOL_NUMERIC_COLLATION, &status) == UCOL_OFF &&
+		U_SUCCESS(status);
+	for (int32_t i = 0; result && i < uset_getItemCount(strings); i++)
+		result = !is_ascii_string(strings, i);
+	uset_close(strings);
+	return result;
+}
+
+#else
+
+static bool
+sorts_ascii_by_characters(pg_locale_t locale)
+{
+	return false;
+}
+
+#endif							/* USE_ICU */
 
 static Size
 write_libc_key(const GpuSortCollationKeys *keys)
@@ -188,9 +262,9 @@ has_no_rules(pg_locale_t locale)
 }
 
 /*
- * Returns the bytes of a sort key's first level.  It leaves out blanks and
- * punctuation.  Only the levels behind it tell their places, and only about
- * these do strcoll and glibc's strxfrm contradict each other.
+ * Returns the bytes of a sort key's first level.  That of the C library leaves
+ * out blanks and punctuation.  Only the levels behind it tell their places, and
+ * only about these do strcoll and glibc's strxfrm contradict each other.
  */
 static Size
 first_level(const char *key, Size length)
@@ -243,14 +317,14 @@ make_libc_key(GpuSortCollationKeys *keys, const char *string, Size length)
  * too little.
  */
 static Size
-make_needed_libc_key(GpuSortCollationKeys *keys, const char *string, Size length)
+make_needed_libc_key(GpuSortCollationKeys *keys, const char *string, Size length, Size needed)
 {
-	for (Size part = keys->needed + GPUSORT_LIBC_BYTES_BEYOND; part < length; part *= 2)
+	for (Size part = needed + GPUSORT_LIBC_BYTES_BEYOND; part < length; part *= 2)
 	{
 		Size		key_length = make_libc_key(keys, string,
 											   pg_mbcliplen(string, (int) length, (int) part));
 
-		if (key_length >= keys->needed + UNSETTLED_BYTES)
+		if (key_length >= needed + UNSETTLED_BYTES)
 			return key_length - UNSETTLED_BYTES;
 	}
 	return make_libc_key(keys, string, length);
@@ -267,8 +341,30 @@ gpusort_collation_keys_make(Oid collation, Size needed)
 	keys->locale = pg_newlocale_from_collation(collation);
 	keys->needed = needed;
 	keys->context = CurrentMemoryContext;
-	grow_buffer(keys, &keys->key, &keys->key_room, needed);
+	grow_buffer(keys, &keys->key, &keys->key_room, needed + GPUSORT_ASCII_KEY_BYTES_BEYOND);
 	return keys;
+}
+
+Size
+gpusort_collation_first_level(GpuSortCollationKeys *keys, const char *string, Size length,
+							  Size needed)
+{
+	if (keys->kind == GPUSORT_COLLATION_LIBC)
+		return make_needed_libc_key(keys, string, length, needed);
+	return first_level(keys->key, write_icu_key(keys, string, length, needed));
+}
+
+/* So many keys are made before it is worth it to learn how to make them. */
+#define KEYS_BEFORE_ASCII	1000
+
+static void
+begin_ascii_keys(GpuSortCollationKeys *keys)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(keys->context);
+
+	if (keys->kind == GPUSORT_COLLATION_LIBC || sorts_ascii_by_characters(keys->locale))
+		keys->ascii = gpusort_ascii_keys_make();
+	MemoryContextSwitchTo(old_context);
 }
 
 /* For tests, gpusort.debug_collation_fault makes keys of some strings wrong. */
@@ -276,17 +372,15 @@ const char *
 gpusort_collation_key(GpuSortCollationKeys *keys, const char *string, Size string_length,
 					  Size *length)
 {
-	if (keys->kind == GPUSORT_COLLATION_ICU)
-	{
-		*length = write_icu_key(keys, string, string_length);
-		return keys->key;
-	}
-	if (unlikely(gpusort_debug_collation_fault > 0 &&
+	if (unlikely(gpusort_debug_collation_fault > 0 && keys->kind == GPUSORT_COLLATION_LIBC &&
 				 string_length == (Size) gpusort_debug_collation_fault))
 	{
 		string++;
 		string_length--;
 	}
-	*length = make_needed_libc_key(keys, string, string_length);
+	if (unlikely(++keys->made == KEYS_BEFORE_ASCII))
+		begin_ascii_keys(keys);
+	if (keys->ascii == NULL || !gpusort_ascii_key(keys, string, string_length, length))
+		*length = gpusort_collation_first_level(keys, string, string_length, keys->needed);
 	return keys->key;
 }

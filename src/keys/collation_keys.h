@@ -27,12 +27,16 @@ typedef enum GpuSortCollationKind
  * database's default counts as the collation that it stands for. */
 extern GpuSortCollationKind gpusort_collation_kind(Oid collation);
 
+typedef struct GpuSortAsciiKeys GpuSortAsciiKeys;
+
 /* The means to make sort keys, with their buffers. */
 typedef struct GpuSortCollationKeys
 {
 	GpuSortCollationKind kind;
 	struct pg_locale_struct *locale;	/* NULL: the process's own */
 	Size		needed;			/* bytes of a sort key that anybody reads */
+	uint64		made;			/* keys, until there are enough for `ascii` */
+	GpuSortAsciiKeys *ascii;	/* makes keys of ASCII strings; NULL: not yet, or not here */
 	char	   *terminated;		/* a string and a NUL */
 	Size		terminated_room;
 	char	   *key;
@@ -41,14 +45,21 @@ typedef struct GpuSortCollationKeys
 } GpuSortCollationKeys;
 
 /* The collation's kind is ICU or LIBC.  Memory: the current context. */
-extern GpuSortCollationKeys *gpusort_collation_keys_make(Oid collation, Size needed);
+extern PGDLLEXPORT GpuSortCollationKeys *gpusort_collation_keys_make(Oid collation, Size needed);
 
 /*
- * Returns at least the first `needed` bytes of a string's sort key, or all.
- * The C library's keys have the first level only, since strcoll contradicts the
- * others.  The bytes are valid until the next call.  *length: their number.
+ * Returns at least the first `needed` bytes of the first level of a string's
+ * sort key, or all.  The bytes are valid until the next call.  *length: their
+ * number.
  */
-extern const char *gpusort_collation_key(GpuSortCollationKeys *keys, const char *string,
-										 Size string_length, Size *length);
+extern PGDLLEXPORT const char *gpusort_collation_key(GpuSortCollationKeys *keys,
+													 const char *string, Size string_length,
+													 Size *length);
+
+/* Has the provider write as much into keys->key.  Returns the number of
+ * bytes. */
+extern PGDLLEXPORT Size gpusort_collation_first_level(GpuSortCollationKeys *keys,
+													  const char *string, Size length,
+													  Size needed);
 
 #endif							/* GPUSORT_COLLATION_KEYS_H */

@@ -44,9 +44,6 @@
 /* The share of the samples whose bytes all have room in the words. */
 #define SHARE_HELD	0.95
 
-/* Words of ICU's sort keys that may reach beyond the first level. */
-#define ICU_WORDS_AT_LEAST	2
-
 /* One word for values that a dictionary knows, and one for the others. */
 #define WORDS_BY_DICTIONARY	2
 
@@ -95,21 +92,14 @@ size_of_share(const int *counts, int n, double share)
 	return size;
 }
 
-/* Returns the bytes behind the prefix that nearly all samples have.  They end
- * with the first byte of this value, if it is not negative. */
+/* Returns the bytes behind the prefix that nearly all samples have. */
 static Size
-bytes_of_samples(const GpuSortKeySamples *samples, Size prefix_bytes, int end)
+bytes_of_samples(const GpuSortKeySamples *samples, Size prefix_bytes)
 {
 	int			counts[GPUSORT_SAMPLE_BYTES_MAX + 1] = {0};
 
 	for (int i = 0; i < samples->n; i++)
-	{
-		const char *bytes = samples->samples[i].bytes + prefix_bytes;
-		Size		size = samples->samples[i].length - prefix_bytes;
-		const char *found = end < 0 ? NULL : memchr(bytes, end, size);
-
-		counts[found != NULL ? found - bytes : size]++;
-	}
+		counts[samples->samples[i].length - prefix_bytes]++;
 	return size_of_share(counts, samples->n, SHARE_HELD);
 }
 
@@ -118,12 +108,6 @@ bytes_of_samples(const GpuSortKeySamples *samples, Size prefix_bytes, int end)
  * how many words would tell the values apart, because values between two of
  * them may have a hundred bytes in common.  A string's own bytes are decisive
  * if they are all there, with one more byte for their number.
- *
- * Sort keys of ICU and of the C library have levels.  The bytes behind the
- * first level tell hardly anything, but take the room of further keys' words,
- * so words end with it.  ICU makes a sort key as far as it is asked to, and the
- * second level costs as much again.  So its words end before that level, except
- * for short keys.
  */
 static void
 want_words_by_samples(const GpuSortKeySamples *samples, GpuSortCollationKind kind,
@@ -133,15 +117,12 @@ want_words_by_samples(const GpuSortKeySamples *samples, GpuSortCollationKind kin
 	Size		bytes;
 
 	words->prefix = common_prefix(samples, &prefix_bytes);
-	bytes = bytes_of_samples(samples, prefix_bytes,
-							 kind == GPUSORT_COLLATION_BYTES ? -1 : GPUSORT_LEVEL_SEPARATOR);
+	bytes = bytes_of_samples(samples, prefix_bytes);
 	if (kind == GPUSORT_COLLATION_BYTES)
 		bytes++;
 	if (prefix_bytes > 0)
 		bytes += MARKER_BYTES;
 	words->wanted = words_of_bytes(bytes);
-	if (kind == GPUSORT_COLLATION_ICU && words->wanted > ICU_WORDS_AT_LEAST)
-		words->wanted = Max(ICU_WORDS_AT_LEAST, bytes / sizeof(uint64));
 }
 
 /* Samples are sorted: if the first and the last one have the prefix, all do. */

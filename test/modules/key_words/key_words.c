@@ -18,12 +18,17 @@
  * many strings have their words from the memo then (key_memo.c): is_remembered
  * makes sort keys of the C library wrong.
  *
+ * check_sort_keys makes sort keys of the strings of an array, over and over, and
+ * compares each with the collation's provider's.  It returns how many are put
+ * together by characters in the end (ascii_keys.c).
+ *
  *	  create function check_key_words(elements anyarray, typmod int, descending bool, words int, prefix bytea)
  *		  returns int language c as '.../key_words';
  *	  create function check_dictionary_words(elements anyarray, entries anyarray, descending bool, words int)
  *		  returns int language c as '.../key_words';
  *	  create function most_key_words(value anyelement, typmod int) returns int language c as '.../key_words';
  *	  create function remembered_words(elements anyarray, words int, rounds int) returns int language c as '.../key_words';
+ *	  create function check_sort_keys(elements text[], needed int, rounds int) returns int language c as '.../key_words';
  *	  create function time_key_words(elements anyarray, typmod int, words int, rounds int)
  *		  returns float8 language c as '.../key_words';
  *
@@ -48,6 +53,7 @@
 #include "utils/sortsupport.h"
 #include "utils/typcache.h"
 
+#include "keys/ascii_keys.h"
 #include "keys/dictionary.h"
 #include "keys/key_types.h"
 #include "settings.h"
@@ -58,6 +64,7 @@ PG_FUNCTION_INFO_V1(check_key_words);
 PG_FUNCTION_INFO_V1(check_dictionary_words);
 PG_FUNCTION_INFO_V1(most_key_words);
 PG_FUNCTION_INFO_V1(remembered_words);
+PG_FUNCTION_INFO_V1(check_sort_keys);
 PG_FUNCTION_INFO_V1(time_key_words);
 PG_FUNCTION_INFO_V1(coarse_signed);
 PG_FUNCTION_INFO_V1(coarse_int32);
@@ -379,6 +386,45 @@ remembered_words(PG_FUNCTION_ARGS)
 	for (int i = 0; i < n; i++)
 		remembered += is_remembered(&subject, &values[i]);
 	PG_RETURN_INT32(remembered);
+}
+
+/* Raises an error if a text's sort key is not the provider's, as far as it is
+ * needed.  Returns whether it was put together by characters. */
+static bool
+check_sort_key(GpuSortCollationKeys *keys, GpuSortCollationKeys *by_provider, const text *string)
+{
+	const char *bytes = VARDATA_ANY(string);
+	Size		n = VARSIZE_ANY_EXHDR(string);
+	Size		length;
+	const char *key = gpusort_collation_key(keys, bytes, n, &length);
+	Size		expected = gpusort_collation_first_level(by_provider, bytes, n, keys->needed);
+
+	if (Min(length, keys->needed) != Min(expected, keys->needed) ||
+		memcmp(key, by_provider->key, Min(length, keys->needed)) != 0)
+		elog(ERROR, "sort key of \"%s\": %zu bytes, and the provider's has %zu",
+			 text_to_cstring(string), length, expected);
+	return keys->ascii != NULL && gpusort_ascii_key(keys, bytes, n, &length);
+}
+
+Datum
+check_sort_keys(PG_FUNCTION_ARGS)
+{
+	GpuSortCollationKeys *keys = gpusort_collation_keys_make(PG_GET_COLLATION(),
+															 PG_GETARG_INT32(1));
+	GpuSortCollationKeys *by_provider = gpusort_collation_keys_make(PG_GET_COLLATION(),
+																	PG_GETARG_INT32(1));
+	Datum	   *datums;
+	int			n;
+	int			put_together = 0;
+
+	list_values(PG_GETARG_ARRAYTYPE_P(0), &datums, &n);
+	for (int round = 0; round < PG_GETARG_INT32(2); round++)
+	{
+		put_together = 0;
+		for (int i = 0; i < n; i++)
+			put_together += check_sort_key(keys, by_provider, DatumGetTextPP(datums[i]));
+	}
+	PG_RETURN_INT32(put_together);
 }
 
 /* Nanoseconds that a value's words take, over so many rounds through an
