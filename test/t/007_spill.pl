@@ -69,7 +69,7 @@ my $many_runs = 'select b.*, s from big b, generate_series(1, 5) s order by k de
 my @queries = (
 	[ 'two runs', $two_runs, 'k', 'device', 2 ],
 	[ 'narrow rows', 'select id, k from big order by k desc', 'k', 'device', 2 ],
-	[ 'narrow rows with values by reference', q{select md5(k::text)::uuid as u, nullif(id % 3, 0) * interval '1 h' as i, id from big order by u desc}, 'u', 'device', 2 ],
+	[ 'narrow rows with values by reference', q{select md5(k::text)::uuid as u, nullif(id % 3, 0) * interval '1 h' as i, id from big order by u desc}, 'u', 'backend', 2 ],
 	[ 'few keys, descending', 'select k % 1000 as m, id, filler from big order by m desc', 'm', 'device', 2 ],
 	[ 'two keys, NULLs first', 'select nullif(k % 10, 3) as a, id, filler from big order by a nulls first, id desc', 'a, id', 'device', 2 ],
 	[ 'three keys, NULLs last', 'select nullif(k % 7, 2) as a, nullif(id % 11, 5) as b, k, filler from big order by a desc nulls last, b, k desc', 'a, b, k', 'device', 2 ],
