@@ -42,7 +42,7 @@ extern int	gpusort_host_nice;	/* only the service's copy counts */
 extern int	gpusort_host_threads;	/* the same; 0: one for each processor */
 extern int	gpusort_buffer_memory_mb;
 extern int	gpusort_debug_call_delay_ms;	/* only the service's copy counts */
-extern int	gpusort_debug_collation_fault;
+extern PGDLLEXPORT int	gpusort_debug_collation_fault;
 extern int	gpusort_debug_fail_at;	/* only the service's copy counts */
 extern bool gpusort_debug_force;
 extern bool gpusort_debug_grouping;

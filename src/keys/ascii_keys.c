@@ -17,14 +17,24 @@
  * is a letter of its own, such as Czech ch, has no part, and strings with it
  * get their keys from the provider.  So do strings with a character that is not
  * ASCII.  Both count among the characters that are needed, and the one behind
- * them, which may belong to the last of them.  For the first string with a new part, the provider tells whether
- * the key is right.  If it is not, no further key is put together.
+ * them, which may belong to the last of them.  If a key has been put together
+ * with a new part, the provider tells whether it is right.  If it is not, no
+ * further key is put together.
  *
- * Runs in every process that packs rows.
+ * PostgreSQL trusts ICU, so nobody checks the order of rows.  No keys are put
+ * together under a collation that sorts strings of ASCII characters as letters
+ * of their own, or digits as numbers.
+ *
+ * Runs in every process that packs rows.  A locale's parts stay until the
+ * process ends, as the locale does.
  */
 #include "postgres.h"
 
+#include "utils/memutils.h"
+
+#include "compat.h"
 #include "keys/ascii_keys.h"
+#include "keys/icu.h"
 
 #define N_CHARACTERS	128
 
@@ -62,16 +72,134 @@ typedef enum Outcome
 	NOT_POSSIBLE
 } Outcome;
 
-GpuSortAsciiKeys *
-gpusort_ascii_keys_make(void)
+/* --- locales -------------------------------------------------------------- */
+
+#ifdef USE_ICU
+
+extern __typeof__(ucol_getAttribute) ucol_getAttribute __attribute__((weak));
+extern __typeof__(ucol_getContractionsAndExpansions) ucol_getContractionsAndExpansions __attribute__((weak));
+extern __typeof__(uset_openEmpty) uset_openEmpty __attribute__((weak));
+extern __typeof__(uset_close) uset_close __attribute__((weak));
+extern __typeof__(uset_getItemCount) uset_getItemCount __attribute__((weak));
+extern __typeof__(uset_getItem) uset_getItem __attribute__((weak));
+
+/* The longest string that is sorted as a letter of its own has less. */
+#define CONTRACTION_UNITS_MAX	64
+
+/* Does this one of the set's items, if it is a string, begin with two ASCII
+ * characters?  An item that cannot be read counts as one. */
+static bool
+begins_with_ascii_pair(const USet *set, int32_t i)
 {
-	GpuSortAsciiKeys *ascii = palloc(sizeof(GpuSortAsciiKeys));
+	UChar		units[CONTRACTION_UNITS_MAX];
+	UErrorCode	status = U_ZERO_ERROR;
+	UChar32		first;
+	UChar32		last;
+	int32_t		n = uset_getItem(set, i, &first, &last, units, CONTRACTION_UNITS_MAX, &status);
+
+	return U_FAILURE(status) ||
+		(n >= 2 && units[0] < N_CHARACTERS && units[1] < N_CHARACTERS);
+}
+
+/* Does ICU sort each ASCII character by itself, whatever is before it?  It may
+ * take strings together, or digits. */
+static bool
+sorts_by_characters(pg_locale_t locale)
+{
+	const UCollator *collator = compat_icu_collator(locale);
+	UErrorCode	status = U_ZERO_ERROR;
+	bool		result;
+	USet	   *strings;
+
+	if (ucol_getAttribute == NULL || ucol_getContractionsAndExpansions == NULL ||
+		uset_openEmpty == NULL || uset_close == NULL || uset_getItemCount == NULL ||
+		uset_getItem == NULL)
+		return false;
+	strings = uset_openEmpty();
+	ucol_getContractionsAndExpansions(collator, strings, NULL, true, &status);
+	result = ucol_getAttribute(collator, UCOL_NUMERIC_COLLATION, &status) == UCOL_OFF &&
+		U_SUCCESS(status);
+	for (int32_t i = 0; result && i < uset_getItemCount(strings); i++)
+		result = !begins_with_ascii_pair(strings, i);
+	uset_close(strings);
+	return result;
+}
+
+#else
+
+static bool
+sorts_by_characters(pg_locale_t locale)
+{
+	return false;
+}
+
+#endif							/* USE_ICU */
+
+/* A locale that has been asked for. */
+typedef struct KnownLocale
+{
+	pg_locale_t locale;			/* NULL: the process's own */
+	GpuSortAsciiKeys *ascii;	/* NULL: its keys cannot be put together */
+	struct KnownLocale *next;
+} KnownLocale;
+
+static KnownLocale *known_locales = NULL;
+
+static KnownLocale *
+find_locale(pg_locale_t locale)
+{
+	KnownLocale *known = known_locales;
+
+	while (known != NULL && known->locale != locale)
+		known = known->next;
+	return known;
+}
+
+GpuSortAsciiKeys *
+gpusort_ascii_keys_of(pg_locale_t locale)
+{
+	const KnownLocale *known = find_locale(locale);
+
+	return known != NULL ? known->ascii : NULL;
+}
+
+static GpuSortAsciiKeys *
+make_ascii_keys(void)
+{
+	GpuSortAsciiKeys *ascii = MemoryContextAlloc(TopMemoryContext, sizeof(GpuSortAsciiKeys));
 
 	for (int before = 0; before < N_CHARACTERS; before++)
 		for (int c = 0; c < N_CHARACTERS; c++)
 			ascii->parts[before][c].n = PART_UNKNOWN;
 	return ascii;
 }
+
+void
+gpusort_ascii_keys_begin(GpuSortCollationKeys *keys)
+{
+	KnownLocale *known = find_locale(keys->locale);
+
+	if (known == NULL)
+	{
+		known = MemoryContextAllocZero(TopMemoryContext, sizeof(KnownLocale));
+		known->locale = keys->locale;
+		if (keys->kind == GPUSORT_COLLATION_LIBC || sorts_by_characters(keys->locale))
+			known->ascii = make_ascii_keys();
+		known->next = known_locales;
+		known_locales = known;
+	}
+	keys->ascii = known->ascii;
+}
+
+/* Other keys may still have the parts, so these are not freed. */
+static void
+stop_ascii_keys(GpuSortCollationKeys *keys)
+{
+	find_locale(keys->locale)->ascii = NULL;
+	keys->ascii = NULL;
+}
+
+/* --- parts ---------------------------------------------------------------- */
 
 /* Sets a part to what follows these bytes in a key. */
 static void
@@ -107,6 +235,8 @@ learn_part(GpuSortCollationKeys *keys, uint8 before, uint8 c)
 	length = gpusort_collation_first_level(keys, pair, 2, PAIR_BYTES);
 	set_part(part, keys->key, length, first->bytes, first->n);
 }
+
+/* --- keys ----------------------------------------------------------------- */
 
 /* Puts a key together, as far as it is needed.  If a part is missing, *before
  * and *c tell which. */
@@ -172,8 +302,7 @@ gpusort_ascii_key(GpuSortCollationKeys *keys, const char *string, Size length, S
 	{
 		if (!is_right(keys, string, length, *key_length))
 		{
-			pfree(keys->ascii);
-			keys->ascii = NULL;
+			stop_ascii_keys(keys);
 			return false;
 		}
 		/* the provider's key is in the same place */

@@ -10,8 +10,12 @@
 /* Bytes of a buffer for a sort key, beyond those that are needed. */
 #define GPUSORT_ASCII_KEY_BYTES_BEYOND	8
 
-/* Memory: the current context. */
-extern GpuSortAsciiKeys *gpusort_ascii_keys_make(void);
+/* Returns the means to put keys under a locale together.  NULL: there are none
+ * yet, or they cannot be. */
+extern GpuSortAsciiKeys *gpusort_ascii_keys_of(struct pg_locale_struct *locale);
+
+/* Sets keys->ascii, if keys under this locale can be put together. */
+extern void gpusort_ascii_keys_begin(GpuSortCollationKeys *keys);
 
 /*
  * Writes the first level of a string's sort key into keys->key: at least the

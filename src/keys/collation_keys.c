@@ -19,20 +19,10 @@
 #include "catalog/pg_collation.h"
 #include "mb/pg_wchar.h"
 
-/* PostgreSQL's header includes ICU's, which may be missing where an extension
- * is built. */
-#if defined(USE_ICU) && !__has_include(<unicode/ucol.h>)
-#undef USE_ICU
-#endif
-#ifdef USE_ICU
-#include <unicode/ucol.h>
-#include <unicode/uset.h>
-#endif
-#include "utils/pg_locale.h"
-
 #include "compat.h"
 #include "keys/ascii_keys.h"
 #include "keys/collation_keys.h"
+#include "keys/icu.h"
 #include "settings.h"
 
 /* --- buffers -------------------------------------------------------------- */
@@ -98,11 +88,6 @@ is_icu(pg_locale_t locale)
 
 #ifdef USE_ICU
 
-/*
- * The server brings ICU along, and its functions' names contain ICU's version.
- * If it differs from that of the headers, these are NULL, and the module loads
- * all the same.
- */
 extern __typeof__(ucol_nextSortKeyPart) ucol_nextSortKeyPart __attribute__((weak));
 extern __typeof__(uiter_setUTF8) uiter_setUTF8 __attribute__((weak));
 extern __typeof__(uiter_setString) uiter_setString __attribute__((weak));
@@ -162,70 +147,6 @@ write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length, Size 
 #endif							/* USE_ICU */
 
 #endif							/* COMPAT_HAS_STRXFRM_PREFIX */
-
-#ifdef USE_ICU
-
-extern __typeof__(ucol_getAttribute) ucol_getAttribute __attribute__((weak));
-extern __typeof__(ucol_getContractionsAndExpansions) ucol_getContractionsAndExpansions __attribute__((weak));
-extern __typeof__(uset_openEmpty) uset_openEmpty __attribute__((weak));
-extern __typeof__(uset_close) uset_close __attribute__((weak));
-extern __typeof__(uset_getItemCount) uset_getItemCount __attribute__((weak));
-extern __typeof__(uset_getItem) uset_getItem __attribute__((weak));
-
-/* The longest string that is sorted as a letter of its own has less. */
-#define CONTRACTION_UNITS_MAX	64
-
-/* Is this one of the set's items a string of ASCII characters? */
-static bool
-is_ascii_string(const USet *set, int32_t i)
-{
-	UChar		units[CONTRACTION_UNITS_MAX];
-	UErrorCode	status = U_ZERO_ERROR;
-	UChar32		first;
-	UChar32		last;
-	int32_t		n = uset_getItem(set, i, &first, &last, units, CONTRACTION_UNITS_MAX, &status);
-
-	if (U_FAILURE(status))
-		return true;
-	for (int32_t u = 0; u < n; u++)
-		if (units[u] > 0x7f)
-			return false;
-	return n > 0;
-}
-
-/* Does ICU sort each ASCII character by itself?  It sorts digits together if it
- * sorts by numbers. */
-static bool
-sorts_ascii_by_characters(pg_locale_t locale)
-{
-	const UCollator *collator = compat_icu_collator(locale);
-	UErrorCode	status = U_ZERO_ERROR;
-	bool		result;
-	USet	   *strings;
-
-	if (ucol_getAttribute == NULL || ucol_getContractionsAndExpansions == NULL ||
-		uset_openEmpty == NULL || uset_close == NULL || uset_getItemCount == NULL ||
-		uset_getItem == NULL)
-		return false;
-	strings = uset_openEmpty();
-	ucol_getContractionsAndExpansions(collator, strings, NULL, false, &status);
-	result = ucol_getAttribute(collator, UCOL_NUMERIC_COLLATION, &status) == UCOL_OFF &&
-		U_SUCCESS(status);
-	for (int32_t i = 0; result && i < uset_getItemCount(strings); i++)
-		result = !is_ascii_string(strings, i);
-	uset_close(strings);
-	return result;
-}
-
-#else
-
-static bool
-sorts_ascii_by_characters(pg_locale_t locale)
-{
-	return false;
-}
-
-#endif							/* USE_ICU */
 
 static Size
 write_libc_key(const GpuSortCollationKeys *keys)
@@ -341,6 +262,7 @@ gpusort_collation_keys_make(Oid collation, Size needed)
 	keys->locale = pg_newlocale_from_collation(collation);
 	keys->needed = needed;
 	keys->context = CurrentMemoryContext;
+	keys->ascii = gpusort_ascii_keys_of(keys->locale);
 	grow_buffer(keys, &keys->key, &keys->key_room, needed + GPUSORT_ASCII_KEY_BYTES_BEYOND);
 	return keys;
 }
@@ -354,18 +276,8 @@ gpusort_collation_first_level(GpuSortCollationKeys *keys, const char *string, Si
 	return first_level(keys->key, write_icu_key(keys, string, length, needed));
 }
 
-/* So many keys are made before it is worth it to learn how to make them. */
+/* After so many keys, it is worth it to learn how to put them together. */
 #define KEYS_BEFORE_ASCII	1000
-
-static void
-begin_ascii_keys(GpuSortCollationKeys *keys)
-{
-	MemoryContext old_context = MemoryContextSwitchTo(keys->context);
-
-	if (keys->kind == GPUSORT_COLLATION_LIBC || sorts_ascii_by_characters(keys->locale))
-		keys->ascii = gpusort_ascii_keys_make();
-	MemoryContextSwitchTo(old_context);
-}
 
 /* For tests, gpusort.debug_collation_fault makes keys of some strings wrong. */
 const char *
@@ -379,7 +291,7 @@ gpusort_collation_key(GpuSortCollationKeys *keys, const char *string, Size strin
 		string_length--;
 	}
 	if (unlikely(++keys->made == KEYS_BEFORE_ASCII))
-		begin_ascii_keys(keys);
+		gpusort_ascii_keys_begin(keys);
 	if (keys->ascii == NULL || !gpusort_ascii_key(keys, string, string_length, length))
 		*length = gpusort_collation_first_level(keys, string, string_length, keys->needed);
 	return keys->key;
