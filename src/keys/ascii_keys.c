@@ -35,6 +35,7 @@
 #include "compat.h"
 #include "keys/ascii_keys.h"
 #include "keys/icu.h"
+#include "settings.h"
 
 #define N_CHARACTERS	128
 
@@ -56,13 +57,13 @@ typedef struct Part
 	uint8		n;				/* of bytes; or PART_UNKNOWN or PART_NONE */
 } Part;
 
-StaticAssertDecl(sizeof(Part) == GPUSORT_ASCII_KEY_BYTES_BEYOND,
+StaticAssertDecl(sizeof(Part) == GPUSORT_KEY_BYTES_BEYOND,
 				 "a part is copied as a whole, behind the bytes that are needed");
 
-struct GpuSortAsciiKeys
+typedef struct GpuSortAsciiKeys
 {
 	Part		parts[N_CHARACTERS][N_CHARACTERS];	/* by the character before, and the character */
-};
+} GpuSortAsciiKeys;
 
 /* How far a string's key could be put together. */
 typedef enum Outcome
@@ -77,7 +78,8 @@ typedef enum Outcome
 #ifdef USE_ICU
 
 extern __typeof__(ucol_getAttribute) ucol_getAttribute __attribute__((weak));
-extern __typeof__(ucol_getContractionsAndExpansions) ucol_getContractionsAndExpansions __attribute__((weak));
+extern __typeof__(ucol_getContractionsAndExpansions)
+			ucol_getContractionsAndExpansions __attribute__((weak));
 extern __typeof__(uset_openEmpty) uset_openEmpty __attribute__((weak));
 extern __typeof__(uset_close) uset_close __attribute__((weak));
 extern __typeof__(uset_getItemCount) uset_getItemCount __attribute__((weak));
@@ -155,14 +157,6 @@ find_locale(pg_locale_t locale)
 	return known;
 }
 
-GpuSortAsciiKeys *
-gpusort_ascii_keys_of(pg_locale_t locale)
-{
-	const KnownLocale *known = find_locale(locale);
-
-	return known != NULL ? known->ascii : NULL;
-}
-
 static GpuSortAsciiKeys *
 make_ascii_keys(void)
 {
@@ -174,21 +168,34 @@ make_ascii_keys(void)
 	return ascii;
 }
 
-void
-gpusort_ascii_keys_begin(GpuSortCollationKeys *keys)
+static KnownLocale *
+add_locale(const GpuSortCollationKeys *keys)
 {
-	KnownLocale *known = find_locale(keys->locale);
+	KnownLocale *known = MemoryContextAllocZero(TopMemoryContext, sizeof(KnownLocale));
 
-	if (known == NULL)
-	{
-		known = MemoryContextAllocZero(TopMemoryContext, sizeof(KnownLocale));
-		known->locale = keys->locale;
-		if (keys->kind == GPUSORT_COLLATION_LIBC || sorts_by_characters(keys->locale))
-			known->ascii = make_ascii_keys();
-		known->next = known_locales;
-		known_locales = known;
-	}
-	keys->ascii = known->ascii;
+	known->locale = keys->locale;
+	if (keys->kind == GPUSORT_COLLATION_LIBC || sorts_by_characters(keys->locale))
+		known->ascii = make_ascii_keys();
+	known->next = known_locales;
+	return known_locales = known;
+}
+
+/* After so many keys, it is worth it to learn how to put them together. */
+#define KEYS_BEFORE_ASCII	1000
+
+/* Finds the parts of a locale that earlier sorts have learned, or begins to
+ * learn them. */
+static void
+count_key(GpuSortCollationKeys *keys)
+{
+	KnownLocale *known;
+
+	if (++keys->made > 1 && keys->made < KEYS_BEFORE_ASCII)
+		return;
+	known = find_locale(keys->locale);
+	if (known == NULL && keys->made == KEYS_BEFORE_ASCII)
+		known = add_locale(keys);
+	keys->ascii = known != NULL ? known->ascii : NULL;
 }
 
 /* Other keys may still have the parts, so these are not freed. */
@@ -224,7 +231,7 @@ learn_part(GpuSortCollationKeys *keys, uint8 before, uint8 c)
 	if (before == BEGINNING)
 	{
 		length = gpusort_collation_first_level(keys, &pair[1], 1, PAIR_BYTES);
-		set_part(part, keys->key, length, NULL, 0);
+		set_part(part, keys->key, length, keys->key, 0);
 		return;
 	}
 	if (first->n == PART_UNKNOWN)
@@ -309,4 +316,22 @@ gpusort_ascii_key(GpuSortCollationKeys *keys, const char *string, Size length, S
 		*key_length = Min(*key_length, keys->needed);
 	}
 	return true;
+}
+
+/* For tests, gpusort.debug_collation_fault makes keys of some strings wrong. */
+const char *
+gpusort_collation_key(GpuSortCollationKeys *keys, const char *string, Size string_length,
+					  Size *length)
+{
+	if (unlikely(gpusort_debug_collation_fault > 0 && keys->kind == GPUSORT_COLLATION_LIBC &&
+				 string_length == (Size) gpusort_debug_collation_fault))
+	{
+		string++;
+		string_length--;
+	}
+	if (unlikely(keys->made < KEYS_BEFORE_ASCII))
+		count_key(keys);
+	if (keys->ascii == NULL || !gpusort_ascii_key(keys, string, string_length, length))
+		*length = gpusort_collation_first_level(keys, string, string_length, keys->needed);
+	return keys->key;
 }

@@ -20,10 +20,8 @@
 #include "mb/pg_wchar.h"
 
 #include "compat.h"
-#include "keys/ascii_keys.h"
 #include "keys/collation_keys.h"
 #include "keys/icu.h"
-#include "settings.h"
 
 /* --- buffers -------------------------------------------------------------- */
 
@@ -262,8 +260,7 @@ gpusort_collation_keys_make(Oid collation, Size needed)
 	keys->locale = pg_newlocale_from_collation(collation);
 	keys->needed = needed;
 	keys->context = CurrentMemoryContext;
-	keys->ascii = gpusort_ascii_keys_of(keys->locale);
-	grow_buffer(keys, &keys->key, &keys->key_room, needed + GPUSORT_ASCII_KEY_BYTES_BEYOND);
+	grow_buffer(keys, &keys->key, &keys->key_room, needed + GPUSORT_KEY_BYTES_BEYOND);
 	return keys;
 }
 
@@ -274,25 +271,4 @@ gpusort_collation_first_level(GpuSortCollationKeys *keys, const char *string, Si
 	if (keys->kind == GPUSORT_COLLATION_LIBC)
 		return make_needed_libc_key(keys, string, length, needed);
 	return first_level(keys->key, write_icu_key(keys, string, length, needed));
-}
-
-/* After so many keys, it is worth it to learn how to put them together. */
-#define KEYS_BEFORE_ASCII	1000
-
-/* For tests, gpusort.debug_collation_fault makes keys of some strings wrong. */
-const char *
-gpusort_collation_key(GpuSortCollationKeys *keys, const char *string, Size string_length,
-					  Size *length)
-{
-	if (unlikely(gpusort_debug_collation_fault > 0 && keys->kind == GPUSORT_COLLATION_LIBC &&
-				 string_length == (Size) gpusort_debug_collation_fault))
-	{
-		string++;
-		string_length--;
-	}
-	if (unlikely(++keys->made == KEYS_BEFORE_ASCII))
-		gpusort_ascii_keys_begin(keys);
-	if (keys->ascii == NULL || !gpusort_ascii_key(keys, string, string_length, length))
-		*length = gpusort_collation_first_level(keys, string, string_length, keys->needed);
-	return keys->key;
 }

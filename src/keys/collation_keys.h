@@ -19,6 +19,9 @@ typedef enum GpuSortCollationKind
 /* The byte that ends each level of a sort key of ICU's and of glibc's. */
 #define GPUSORT_LEVEL_SEPARATOR	1
 
+/* Bytes of room for a sort key, beyond those that are needed. */
+#define GPUSORT_KEY_BYTES_BEYOND	8
+
 /* Bytes of a string that the C library gets beyond those that the sort key
  * needs. */
 #define GPUSORT_LIBC_BYTES_BEYOND	32
@@ -27,16 +30,14 @@ typedef enum GpuSortCollationKind
  * database's default counts as the collation that it stands for. */
 extern GpuSortCollationKind gpusort_collation_kind(Oid collation);
 
-typedef struct GpuSortAsciiKeys GpuSortAsciiKeys;
-
 /* The means to make sort keys, with their buffers. */
 typedef struct GpuSortCollationKeys
 {
 	GpuSortCollationKind kind;
 	struct pg_locale_struct *locale;	/* NULL: the process's own */
 	Size		needed;			/* bytes of a sort key that anybody reads */
-	uint64		made;			/* keys, until there are enough for `ascii` */
-	GpuSortAsciiKeys *ascii;	/* makes keys of ASCII strings; NULL: not yet, or not here */
+	int			made;			/* keys, until there are enough for `ascii` (ascii_keys.c) */
+	struct GpuSortAsciiKeys *ascii; /* puts keys together; NULL: not yet, or not here */
 	char	   *terminated;		/* a string and a NUL */
 	Size		terminated_room;
 	char	   *key;
@@ -48,16 +49,10 @@ typedef struct GpuSortCollationKeys
 extern PGDLLEXPORT GpuSortCollationKeys *gpusort_collation_keys_make(Oid collation, Size needed);
 
 /*
- * Returns at least the first `needed` bytes of the first level of a string's
- * sort key, or all.  The bytes are valid until the next call.  *length: their
- * number.
+ * Has the provider write at least the first `needed` bytes of the first level
+ * of a string's sort key, or all, into keys->key.  Returns their number.  The
+ * bytes are valid until the next call.
  */
-extern PGDLLEXPORT const char *gpusort_collation_key(GpuSortCollationKeys *keys,
-													 const char *string, Size string_length,
-													 Size *length);
-
-/* Has the provider write as much into keys->key.  Returns the number of
- * bytes. */
 extern PGDLLEXPORT Size gpusort_collation_first_level(GpuSortCollationKeys *keys,
 													  const char *string, Size length,
 													  Size needed);

@@ -23,6 +23,7 @@
 #include "utils/builtins.h"
 #include "utils/sortsupport.h"
 
+#include "keys/ascii_keys.h"
 #include "keys/byte_words.h"
 #include "keys/dictionary.h"
 

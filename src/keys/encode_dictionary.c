@@ -17,6 +17,7 @@
  */
 #include "postgres.h"
 
+#include "keys/ascii_keys.h"
 #include "keys/dictionary.h"
 #include "keys/encoders.h"
 #include "keys/key_memo.h"

@@ -19,6 +19,7 @@
  */
 #include "postgres.h"
 
+#include "keys/ascii_keys.h"
 #include "keys/encoders.h"
 #include "keys/key_memo.h"
 #include "keys/text_bytes.h"

@@ -13,6 +13,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
+#include "keys/ascii_keys.h"
 #include "keys/text_bytes.h"
 
 bool
