@@ -4,7 +4,8 @@
  *
  * In:  strings, in an encoding that has ASCII; the provider's own sort keys of
  *	    single characters and of pairs.
- * Out: the first level of strings' sort keys, as the provider makes it.
+ * Out: the first level of any string's sort key, as the provider makes it: put
+ *	    together here, or else made by the provider (collation_keys.c).
  *
  * ICU and the C library take 150 to 500 ns for the sort key of a short string.
  * Its first level is a row of parts, one for each character.  A part depends on
@@ -25,8 +26,8 @@
  * together under a collation that sorts strings of ASCII characters as letters
  * of their own, or digits as numbers.
  *
- * Runs in every process that packs rows.  A locale's parts stay until the
- * process ends, as the locale does.
+ * Runs in every process that packs rows.  A locale's parts, 128 kB, stay until
+ * the process ends, as the locale does.
  */
 #include "postgres.h"
 

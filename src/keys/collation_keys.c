@@ -8,8 +8,8 @@
  *	    that stays.
  *
  * The first level tells nearly all strings apart.  The C library's strcoll
- * contradicts the others, ICU takes as long for the second, and keys of ASCII
- * strings are put together of characters' first levels (ascii_keys.c).
+ * contradicts the others, and ICU takes as long for the second.  Other files
+ * ask ascii_keys.c for keys, which puts those of ASCII strings together.
  *
  * Runs in every process that packs rows, and in the one that plans.  A string
  * leaves no allocation behind, except for larger buffers.
