@@ -61,7 +61,7 @@ select few, percentile_cont(0.5) within group (order by 1000.0 / maybe) filter (
 select few, count(distinct k8) filter (where maybe is null), count(*) filter (where few > 2) from events group by few;
 -- another aggregate that depends on the order of its rows
 select cardinality(array_agg(id)), percentile_cont(0.5) within group (order by f) from events;
-select sum(c_float8), trim_scale(percentile_disc(0.5) within group (order by c_numeric)) from typed;
+select sum(few::float8), trim_scale(percentile_disc(0.5) within group (order by n)) from events;
 select md5(string_agg(id::text, ',')), count(distinct k8) from (select * from events order by t, id) q;
 select md5(array_agg(k8 order by few)::text) from (select few, k8 from events order by few, k8) q;
 -- expressions; volatile ones; errors
