@@ -43,16 +43,23 @@
  * Other extensions' hooks may plan a query several times and return any of the
  * plans, or one that they have kept since an earlier query.  So a node may come
  * here twice, and the second visit changes nothing.  They may hold the nodes
- * that were replaced, so these stay as they are, and additions to a node live
- * as long as the node.
+ * that were replaced, so these stay as they are but for unread copies of
+ * columns, and additions to a node live as long as the node.
+ *
+ * The plan names the table's column that a key comes from, for the statistics
+ * (column_statistics.c), but no value, since the session's user can print it.
  *
  * Runs in the backend that plans.
  */
 #include "postgres.h"
 
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/planmain.h"
 #include "optimizer/tlist.h"
+#include "parser/parsetree.h"
 #include "utils/memutils.h"
 
 #include "job/job.h"
@@ -60,11 +67,94 @@
 #include "planner/planner.h"
 #include "settings.h"
 
-/* A sort may turn out to have this many rows, whatever is expected. */
-#define MANY_ROWS	100000.0
-
-/* It may also have this many times the expected rows. */
+/* A sort may turn out to have this many times the expected rows. */
 #define MOST_TIMES_EXPECTED	100.0
+
+/* --- columns -------------------------------------------------------------- */
+
+/* Returns a list with entries like those of tlist, whose i-th expression is the
+ * i-th column of varno. */
+static List *
+tlist_of(const List *tlist, int varno)
+{
+	List	   *result = list_copy(tlist);
+	ListCell   *lc;
+
+	foreach(lc, result)
+	{
+		TargetEntry *entry = flatCopyTargetEntry(lfirst(lc));
+		Node	   *expr = (Node *) entry->expr;
+
+		entry->expr = (Expr *) makeVar(varno, entry->resno, exprType(expr), exprTypmod(expr),
+									   exprCollation(expr), 0);
+		lfirst(lc) = entry;
+	}
+	return result;
+}
+
+/* Returns the column of exprs that has the same values as this one, if this one
+ * only gives them another collation.  The parser makes such a copy for ORDER BY
+ * s COLLATE "C", and the planner a RelabelType of its CollateExpr. */
+static AttrNumber
+plain_column(const List *exprs, AttrNumber column)
+{
+	const RelabelType *copy = list_nth(exprs, column - 1);
+	ListCell   *lc;
+
+	if (!IsA(copy, RelabelType) || !IsA(copy->arg, Var) ||
+		exprType((Node *) copy->arg) != copy->resulttype)
+		return column;
+	foreach(lc, exprs)
+	{
+		if (equal(lfirst(lc), copy->arg))
+			return foreach_current_index(lc) + 1;
+	}
+	return column;
+}
+
+/* Returns the plan whose column a Var of this plan names, by its varno.  NULL:
+ * none is known. */
+static const Plan *
+plan_of_var(const Plan *plan, int varno)
+{
+	if (varno == INNER_VAR)
+		return innerPlan(plan);
+	if (varno == OUTER_VAR && IsA(plan, Append))
+		return linitial(((const Append *) plan)->appendplans);
+	if (varno == OUTER_VAR || (varno == INDEX_VAR && gpusort_plan_is_ours(plan)))
+		return outerPlan(plan);
+	if (IsA(plan, SubqueryScan) && varno == ((const SubqueryScan *) plan)->scan.scanrelid)
+		return ((const SubqueryScan *) plan)->subplan;
+	return NULL;
+}
+
+/* Returns the table's column that a plan's column has the values of, if it has
+ * those of one.  The first partition stands for all of them. */
+static GpuSortKeyOrigin
+origin_of(const Plan *plan, AttrNumber column, const List *rtable)
+{
+	const Var  *var;
+
+	do
+	{
+		const Expr *expr = list_nth_node(TargetEntry, plan->targetlist, column - 1)->expr;
+
+		while (IsA(expr, RelabelType))
+			expr = ((const RelabelType *) expr)->arg;
+		var = (const Var *) expr;
+		if (IsA(plan, IndexOnlyScan) && IsA(var, Var) && var->varno == INDEX_VAR)
+			var = (const Var *) list_nth_node(TargetEntry,
+											  ((const IndexOnlyScan *) plan)->indextlist,
+											  var->varattno - 1)->expr;
+		if (!IsA(var, Var) || var->varattno <= 0)
+			return (GpuSortKeyOrigin) {0};
+		column = var->varattno;
+		plan = plan_of_var(plan, var->varno);
+	} while (plan != NULL);
+	if (IS_SPECIAL_VARNO(var->varno) || rt_fetch(var->varno, rtable)->rtekind != RTE_RELATION)
+		return (GpuSortKeyOrigin) {0};
+	return (GpuSortKeyOrigin) {rt_fetch(var->varno, rtable)->relid, column};
+}
 
 /* --- how to sort ---------------------------------------------------------- */
 
@@ -83,31 +173,18 @@ describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *info)
 
 	for (int i = 0; i < order->n_keys; i++)
 	{
-		order->columns[i] = gpusort_plain_column(columns, order->columns[i]);
+		order->columns[i] = plain_column(columns, order->columns[i]);
 		types = lappend(types, gpusort_type_of_key(list_nth(columns, order->columns[i] - 1),
 												   order->operators[i], order->collations[i]));
 	}
 	if (!gpusort_set_keys(&target, types, info))
 		return false;
 	for (int i = 0; i < info->n_keys; i++)
-		info->key_origins[i] = gpusort_origin_of(child, order->columns[i], rtable);
+		info->key_origins[i] = origin_of(child, order->columns[i], rtable);
 	return true;
 }
 
 /* --- is it worth it? ------------------------------------------------------ */
-
-/* Would the device be worth it if many rows came? */
-static bool
-suits_device(const Sort *sort, double bound, GpuSortPlanInfo info)
-{
-	int			width = sort->plan.plan_width;
-
-	info.rows = Max(info.rows, MANY_ROWS);
-	if (gpusort_top_rows_are_cheaper(&info, bound, width))
-		return gpusort_reason_set(GPUSORT_PLANNED_LIMIT, NULL);
-	return gpusort_device_is_cheaper(&info, width) ||
-		gpusort_reason_set(GPUSORT_PLANNED_COST, NULL);
-}
 
 bool
 gpusort_all_stay_native(void)
@@ -123,7 +200,7 @@ gpusort_all_stay_native(void)
  * The cheap checks come first, since every Sort of every plan passes here.
  *
  * A Sort of a path of ours that groups, or has a Gather whose workers feed it,
- * was chosen by its cost.  Our path marks its Gather (make_parallel_path in
+ * was chosen by its cost.  Our path marks its Gather (make_path in
  * sort_paths.c): no other Gather is parallel-safe.
  */
 bool
@@ -149,7 +226,7 @@ gpusort_examine_sort(const Sort *sort, const GpuSortWalk *walk, GpuSortPlanInfo 
 	if (!describe_order(child, walk->statement->rtable, info))
 		return false;
 	return gpusort_debug_force || info->grouping || (IsA(child, Gather) && child->parallel_safe) ||
-		suits_device(sort, walk->place.bound, *info);
+		gpusort_suits_device(*info, walk->place.bound, sort->plan.plan_width);
 }
 
 /* --- workers that feed it ------------------------------------------------- */
@@ -214,7 +291,7 @@ make_node(const Plan *plan, const List *tlist, const CustomScanMethods *methods,
 
 	scan->scan.plan = *plan;
 	scan->scan.plan.type = T_CustomScan;
-	scan->scan.plan.targetlist = gpusort_tlist_of(tlist, INDEX_VAR);
+	scan->scan.plan.targetlist = tlist_of(tlist, INDEX_VAR);
 	scan->custom_scan_tlist = plan->targetlist;
 	scan->custom_private = gpusort_plan_info_write(info);
 	scan->methods = methods;
@@ -234,7 +311,7 @@ make_feed(Plan *partial, const Gather *gather, const GpuSortPlanInfo *info)
 								 info);
 	Plan	   *plan = &feed->scan.plan;
 
-	feed->custom_scan_tlist = gpusort_tlist_of(partial->targetlist, OUTER_VAR);
+	feed->custom_scan_tlist = tlist_of(partial->targetlist, OUTER_VAR);
 	plan->lefttree = partial;
 	plan->righttree = NULL;
 	plan->initPlan = NIL;
@@ -261,14 +338,62 @@ make_gather(const Gather *old, const GpuSortPlanInfo *info)
 	return plan;
 }
 
+/*
+ * Drops the copies at the end of a sort's columns that neither the sort nor the
+ * query's result reads, if there are only Limits above it.  WITH TIES looks at
+ * the columns of ORDER BY, of which a copy may be one.  Estimates stay as they
+ * are.
+ *
+ * A column that ORDER BY s COLLATE "C" has added has the bytes of s, and the
+ * GpuSort sorts by s instead.  If it stayed, each row would have its longest
+ * column twice, and the leader would have to remove it again, row by row.
+ */
+static void
+drop_copies(Plan *plan, Plan *child, const GpuSortPlanInfo *info, const List *ancestors)
+{
+	Plan	   *source = info->parallel ? outerPlan(child) : child;
+	List	   *columns = get_tlist_exprs(source->targetlist, true);
+	List	   *plans = list_make3(source, child, plan);
+	int			n = list_length(columns);
+	AttrNumber	last_key = 0;
+	ListCell   *lc;
+
+	foreach(lc, ancestors)
+	{
+		Limit	   *limit = lfirst(lc);
+
+		if (IsA(limit, SubqueryScan))
+			break;
+		if (!IsA(limit, Limit) || limit->limitOption == LIMIT_OPTION_WITH_TIES)
+			return;
+		plans = lappend(plans, limit);
+	}
+	for (int i = 0; i < info->order.n_keys; i++)
+		last_key = Max(last_key, info->order.columns[i]);
+	while (n > last_key && list_nth_node(TargetEntry, plan->targetlist, n - 1)->resjunk &&
+		   plain_column(columns, n) != n)
+		n--;
+	if (n == list_length(columns) || !is_projection_capable_plan(source))
+		return;
+	foreach(lc, plans)
+	{
+		Plan	   *reader = lfirst(lc);
+
+		/* a new list, since other plans may share the old one */
+		reader->targetlist = list_truncate(list_copy(reader->targetlist), n);
+	}
+}
+
 /* Makes a GpuSort of the child in place of the plan, so that the nodes around
  * it need no change.  If workers feed it, the child is their Gather. */
 static Plan *
-make_sort(Plan *plan, Plan *child, const GpuSortPlanInfo *info)
+make_sort(Plan *plan, Plan *child, const GpuSortPlanInfo *info, const List *ancestors)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(GetMemoryChunkContext(plan));
-	CustomScan *sort = make_node(plan, plan->targetlist, &gpusort_scan_methods, info);
+	CustomScan *sort;
 
+	drop_copies(plan, child, info, ancestors);
+	sort = make_node(plan, plan->targetlist, &gpusort_scan_methods, info);
 	sort->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
 	sort->scan.plan.lefttree = info->parallel ? make_gather((Gather *) child, info) : child;
 	MemoryContextSwitchTo(old_context);
@@ -277,7 +402,7 @@ make_sort(Plan *plan, Plan *child, const GpuSortPlanInfo *info)
 
 /* --- Sorts and Gather Merges ---------------------------------------------- */
 
-/* Is it our mark above the Sort of a grouping (make_sort_path in
+/* Is it our mark above the Sort of a grouping (make_path in
  * sort_paths.c)? */
 static bool
 marks_grouping(const Plan *plan)
@@ -304,7 +429,7 @@ convert_sort(Sort *sort, const GpuSortWalk *walk)
 	fed = info;
 	if (IsA(child, Gather) && can_be_fed((Gather *) child, walk, &fed))
 		info = fed;
-	return make_sort(&sort->plan, child, &info);
+	return make_sort(&sort->plan, child, &info, walk->ancestors);
 }
 
 /* It stays if a LIMIT bounds its rows, so that few go through its queues, and
@@ -329,36 +454,25 @@ convert_gather_merge(GatherMerge *merge, const GpuSortWalk *walk)
 	gpusort_plan_info_read(below, &info);
 	if (!can_be_fed(&gather, walk, &info))
 		return &merge->plan;
-	sort = make_sort(&merge->plan, &gather.plan, &info);
+	sort = make_sort(&merge->plan, &gather.plan, &info, walk->ancestors);
 	sort->plan_node_id = below->scan.plan.plan_node_id;
 	return sort;
 }
 
 /* --- the statement -------------------------------------------------------- */
 
-/* The visitor: converts a node, and drops unread copies of columns below it. */
+/* The visitor. */
 static Plan *
 convert_plan(Plan *plan, GpuSortWalk *walk)
 {
-	switch (nodeTag(plan))
-	{
-		case T_SubqueryScan:
-			gpusort_drop_copies(((SubqueryScan *) plan)->subplan);
-			break;
-		case T_Sort:
-		case T_IncrementalSort:
-			return convert_sort((Sort *) plan, walk);
-		case T_GatherMerge:
-			return convert_gather_merge((GatherMerge *) plan, walk);
-		case T_Limit:
-			if (!marks_grouping(plan))
-				break;
-			outerPlan(plan)->initPlan = plan->initPlan;
-			return outerPlan(plan);
-		default:
-			break;
-	}
-	return plan;
+	if (IsA(plan, Sort) || IsA(plan, IncrementalSort))
+		return convert_sort((Sort *) plan, walk);
+	if (IsA(plan, GatherMerge))
+		return convert_gather_merge((GatherMerge *) plan, walk);
+	if (!marks_grouping(plan))
+		return plan;
+	outerPlan(plan)->initPlan = plan->initPlan;
+	return outerPlan(plan);
 }
 
 void
@@ -367,7 +481,4 @@ gpusort_convert_plans(PlannedStmt *statement, bool nested)
 	GpuSortWalk walk = {.statement = statement,.nested = nested,.visit = convert_plan};
 
 	gpusort_walk_plans(&walk);
-	/* statements other than SELECT read their plan's columns by number */
-	if (statement->commandType == CMD_SELECT)
-		gpusort_drop_copies(statement->planTree);
 }

@@ -67,7 +67,7 @@
 
 /*
  * Device memory of a row: its bytes, a word for its place, its keys, and the
- * sort's arrays at their peak.  A row of 56 bytes with one key takes 125 bytes.
+ * sort's arrays at their peak.  A row of 56 bytes with one key took 120 bytes.
  */
 #define DEVICE_ROW_WORD_BYTES	8
 #define DEVICE_KEY_BYTES		8
@@ -133,8 +133,6 @@ costs_of_type(const GpuSortKeyType *type)
 		return costs_of_numeric;
 	if (!gpusort_type_has_text_bytes(type->type))
 		return costs_of_plain;
-	if (!OidIsValid(type->collation))
-		return costs_of_bytes;
 	if (gpusort_collation_kind(type->collation) == GPUSORT_COLLATION_ICU)
 		costs = costs_of_icu;
 	if (gpusort_collation_kind(type->collation) == GPUSORT_COLLATION_LIBC)
@@ -193,18 +191,6 @@ cost_natively(const GpuSortPlanInfo *info, int width)
 {
 	return info->key_costs.native_factor *
 		compat_cost_of_sort(NULL, NIL, info->rows, width, work_mem);
-}
-
-/* Sets the estimates for a sort of info->rows rows of target. */
-static void
-estimate(const PathTarget *target, const List *types, GpuSortPlanInfo *info)
-{
-	GpuSortRowFormat format;
-
-	gpusort_row_format_choose(&format, ExecTypeFromExprList(target->exprs));
-	info->width = gpusort_row_expected_bytes(&format, target->width);
-	cost_keys(types, info);
-	info->native_ms = milliseconds_of_cost(cost_natively(info, target->width));
 }
 
 /* --- keys that the device can sort by ------------------------------------- */
@@ -270,6 +256,7 @@ set_key_reason(const GpuSortKeyType *type, int i)
 bool
 gpusort_set_keys(const PathTarget *target, const List *types, GpuSortPlanInfo *info)
 {
+	GpuSortRowFormat format;
 	int			least = 0;
 	ListCell   *lc;
 
@@ -299,7 +286,10 @@ gpusort_set_keys(const PathTarget *target, const List *types, GpuSortPlanInfo *i
 		info->n_keys++;
 		info->n_words = Min(GPUSORT_WORDS_MAX, info->n_words + Min(most, USUAL_WORDS));
 	}
-	estimate(target, types, info);
+	gpusort_row_format_choose(&format, ExecTypeFromExprList(target->exprs));
+	info->width = gpusort_row_expected_bytes(&format, target->width);
+	cost_keys(types, info);
+	info->native_ms = milliseconds_of_cost(cost_natively(info, target->width));
 	return true;
 }
 
@@ -393,14 +383,10 @@ gpusort_cost_of_sort(GpuSortPlanInfo info, double rows, int width)
 	return Min(cost_natively(&info, width), cost_of_device(&info).total_cost);
 }
 
-bool
-gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width)
-{
-	return cost_of_device(info).total_cost - cpu_operator_cost * COST_JOB <=
-		cost_natively(info, width);
-}
+/* --- does a finished plan's Sort suit the device? ------------------------- */
 
-/* --- a few rows of many --------------------------------------------------- */
+/* A sort may turn out to have this many rows, whatever is expected. */
+#define MANY_ROWS	100000.0
 
 bool
 gpusort_keeps_top_rows(double rows, double bound, int width)
@@ -409,9 +395,16 @@ gpusort_keeps_top_rows(double rows, double bound, int width)
 }
 
 bool
-gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bound, int width)
+gpusort_suits_device(GpuSortPlanInfo info, double bound, int width)
 {
-	return gpusort_keeps_top_rows(info->rows, bound, width) &&
-		cpu_operator_cost * COST_COMPARISON * info->key_costs.native_factor *
-		(info->rows + COMPARISONS_OF_TOP_ROW * bound) <= cost_of_device(info).startup_cost;
+	Path		device;
+
+	info.rows = Max(info.rows, MANY_ROWS);
+	device = cost_of_device(&info);
+	if (gpusort_keeps_top_rows(info.rows, bound, width) &&
+		cpu_operator_cost * COST_COMPARISON * info.key_costs.native_factor *
+		(info.rows + COMPARISONS_OF_TOP_ROW * bound) <= device.startup_cost)
+		return gpusort_reason_set(GPUSORT_PLANNED_LIMIT, NULL);
+	return device.total_cost - cpu_operator_cost * COST_JOB <= cost_natively(&info, width) ||
+		gpusort_reason_set(GPUSORT_PLANNED_COST, NULL);
 }

@@ -122,8 +122,7 @@ leaves_groups_to_hashing(PlannerInfo *root, List *exprs, const GroupNode *node, 
 	}
 	if (list_length(known) == list_length(exprs) || gpusort_debug_force)
 		return false;
-	return (known == NIL ? 1 : estimate_num_groups(root, known, rows, NULL, NULL)) <
-		node->groups * KNOWN_SHARE;
+	return estimate_num_groups(root, known, rows, NULL, NULL) < node->groups * KNOWN_SHARE;
 }
 
 /* --- aggregates that sort ------------------------------------------------- */
@@ -305,7 +304,7 @@ offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNod
 			 List *pathkeys, bool order_is_needless)
 {
 	Path	   *child = input_rel->cheapest_total_path;
-	GpuSortInput input = gpusort_input(input_rel, child, child->rows, pathkeys);
+	GpuSortInput input;
 	List	   *exprs = get_sortgrouplist_exprs(node->clause, root->parse->targetList);
 	bool		can_be_hashed = node->extra != NULL ?
 		(node->extra->flags & GROUPING_CAN_USE_HASH) != 0 :
@@ -314,8 +313,8 @@ offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNod
 	List	   *paths;
 	ListCell   *lc;
 
-	if (pathkeys != NIL ? !gpusort_worth_sorting(&input) :
-		!gpusort_rows_suffice(input.rows) || has_order(child))
+	if (!gpusort_begin_paths(&input, input_rel, child, child->rows, pathkeys) ||
+		(pathkeys == NIL && has_order(child)))
 		return;
 	node->groups = estimate_num_groups(root, exprs, input.rows, NULL, NULL);
 	if (can_be_hashed && leaves_groups_to_hashing(root, exprs, node, input.rows))
@@ -337,7 +336,7 @@ offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNod
 	}
 	if (presorted != NIL && gpusort_debug_force)
 		paths = NIL;
-	gpusort_offer_paths(root, input_rel, rel, list_concat(paths, presorted), &input);
+	gpusort_offer_paths(root, rel, list_concat(paths, presorted), &input);
 }
 
 void

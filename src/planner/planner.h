@@ -83,25 +83,6 @@ extern GpuSortReasonText gpusort_reason_last(void);
  * at DEBUG1. */
 extern void gpusort_reason_count(void);
 
-/* --- plan_columns.c --- */
-
-/* Returns the table's column that a plan's column has the values of, if it has
- * those of one. */
-extern GpuSortKeyOrigin gpusort_origin_of(const Plan *plan, AttrNumber column, const List *rtable);
-
-/* Returns the column of exprs that has the same values as this one, if this one
- * only gives them another collation.  The parser makes such a copy for ORDER BY
- * s COLLATE "C". */
-extern AttrNumber gpusort_plain_column(const List *exprs, AttrNumber column);
-
-/* Returns a list with entries like those of tlist.  Its i-th entry is the i-th
- * column of varno. */
-extern List *gpusort_tlist_of(const List *tlist, int varno);
-
-/* Drops the copies of columns that nothing reads, if a GpuSort is on top of a
- * query's plan. */
-extern void gpusort_drop_copies(Plan *plan);
-
 /* --- costs.c --- */
 
 /* Returns the type of a key that has the values of expr.  The types of a sort's
@@ -123,9 +104,13 @@ extern bool gpusort_takes_feeders(int feeders);
  * row has width bytes. */
 extern bool gpusort_keeps_top_rows(double rows, double bound, int width);
 
-/* If so, does that cost less than the device until its first row, from the
- * packing on? */
-extern bool gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bound, int width);
+/*
+ * Would the device be worth it for such a sort, of rows of this width, if many
+ * came?  It must cost no more than a native Sort, from the packing of the rows
+ * to their output, but for a job's fixed cost; and until its first row less
+ * than a Sort that keeps the first bound rows.  False: the reason is set.
+ */
+extern bool gpusort_suits_device(GpuSortPlanInfo info, double bound, int width);
 
 /* Returns the cost of a feeder that packs this many of the rows. */
 extern Cost gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows);
@@ -133,10 +118,6 @@ extern Cost gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows);
 /* Returns the cost of such a sort of rows of this width, by PostgreSQL or by
  * the device, whichever is cheaper. */
 extern Cost gpusort_cost_of_sort(GpuSortPlanInfo info, double rows, int width);
-
-/* Does the device, from the packing of the rows to their output, cost no more
- * than a native sort?  The fixed cost of a job does not count. */
-extern bool gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width);
 
 /* Returns the cost of sorting these rows on the device by further keys, if most
  * of them tie in the keys before. */
@@ -155,6 +136,7 @@ extern void gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost befo
 /* A set of rows to sort, and their order. */
 typedef struct GpuSortInput
 {
+	const RelOptInfo *rel;		/* of the step below, which gives the rows */
 	Path	   *child;			/* returns all rows; NULL: no path is known to */
 	/* returns them in parallel, in the same columns; NULL: no path does */
 	Path	   *partial;
@@ -170,15 +152,10 @@ typedef struct GpuSortInput
 } GpuSortInput;
 
 /* Describes rows of a rel, which child returns, and others in parallel if the
- * rel has such paths. */
-extern GpuSortInput gpusort_input(RelOptInfo *rel, Path *child, double rows, List *pathkeys);
-
-/* Are these rows enough for the device, and does one serve?  The latter is
- * asked last: a session's first look takes a lock. */
-extern bool gpusort_rows_suffice(double rows);
-
-/* Is a path that sorts these rows on the device worth making? */
-extern bool gpusort_worth_sorting(const GpuSortInput *input);
+ * rel has such paths.  Is a path that sorts them on the device worth making?
+ * What serves is asked last: a session's first look takes a lock. */
+extern bool gpusort_begin_paths(GpuSortInput *input, RelOptInfo *rel, Path *child, double rows,
+								List *pathkeys);
 
 /*
  * Returns paths of rel that sort so: serial ones, parallel ones, both or none.
@@ -203,8 +180,8 @@ gpusort_charge(Path *path, Cost cost)
 
 /* Adds our paths, over this input, to the rel's, beside PostgreSQL's at their
  * real costs. */
-extern void gpusort_offer_paths(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *rel,
-								List *paths, const GpuSortInput *input);
+extern void gpusort_offer_paths(PlannerInfo *root, RelOptInfo *rel, List *paths,
+								const GpuSortInput *input);
 
 /* --- upper_paths.c, group_paths.c --- */
 

@@ -34,6 +34,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/tlist.h"
+#include "utils/float.h"
 #include "utils/selfuncs.h"
 
 #include "compat.h"
@@ -88,7 +89,7 @@ exceeds_caches(PlannerInfo *root, const AggPath *agg)
 	bool		exceeds = agg->numGroups * entry > CACHE_BYTES;
 	ListCell   *lc;
 
-	if (!exceeds || agg->aggsplit != AGGSPLIT_INITIAL_SERIAL)
+	if (!exceeds || agg->path.parallel_workers == 0)
 		return exceeds;
 	foreach(lc, get_sortgrouplist_exprs(agg->groupClause, root->processed_tlist))
 	{
@@ -105,15 +106,14 @@ exceeds_caches(PlannerInfo *root, const AggPath *agg)
  * windows do not count, since our paths have them too.
  */
 static Cost
-uncharged_cost(PlannerInfo *root, const RelOptInfo *input_rel, const Path *path,
-			   const GpuSortInput *input)
+uncharged_cost(PlannerInfo *root, const Path *path, const GpuSortInput *input)
 {
 	const Path *below = gpusort_path_below(path);
 	Cost		uncharged;
 
-	if (below == NULL || path->parent == input_rel)
+	if (below == NULL || path->parent == input->rel)
 		return 0;
-	uncharged = uncharged_cost(root, input_rel, below, input);
+	uncharged = uncharged_cost(root, below, input);
 	if ((IsA(path, SortPath) || IsA(path, IncrementalSortPath)) &&
 		!(IsA(below, WindowAggPath) && below->parent == path->parent))
 		uncharged += (input->sort.key_costs.native_factor - 1) *
@@ -143,25 +143,13 @@ cost_of_sort_above(const Path *path, const GpuSortInput *input, bool uncharged)
 		(uncharged ? charged : 0);
 }
 
-/* Does our path take less time than the rel's paths, without being more
- * disabled than they are? */
-static bool
-beats_rivals(PlannerInfo *root, const RelOptInfo *input_rel, const RelOptInfo *rel,
-			 const Path *path, const GpuSortInput *input)
+/* Returns the time that a path takes, with the Sort above it, if it takes this
+ * much beyond its costs.  A disabled node counts as before 18. */
+static Cost
+time_of(const Path *path, Cost uncharged, const GpuSortInput *input)
 {
-	Cost		cost = path->total_cost + cost_of_sort_above(path, input, false);
-	ListCell   *lc;
-
-	foreach(lc, rel->pathlist)
-	{
-		const Path *rival = lfirst(lc);
-
-		if (compat_disabled_nodes(rival) < compat_disabled_nodes(path) ||
-			rival->total_cost + uncharged_cost(root, input_rel, rival, input) +
-			cost_of_sort_above(rival, input, false) <= cost)
-			return false;
-	}
-	return true;
+	return path->total_cost + compat_disabled_nodes(path) * disable_cost + uncharged +
+		cost_of_sort_above(path, input, false);
 }
 
 /*
@@ -170,23 +158,22 @@ beats_rivals(PlannerInfo *root, const RelOptInfo *input_rel, const RelOptInfo *r
  * that row costs more too.  For tests, ours have no rivals.
  */
 void
-gpusort_offer_paths(PlannerInfo *root, const RelOptInfo *input_rel, RelOptInfo *rel,
-					List *paths, const GpuSortInput *input)
+gpusort_offer_paths(PlannerInfo *root, RelOptInfo *rel, List *paths, const GpuSortInput *input)
 {
-	List	   *rivals = rel->pathlist;
+	List	   *rivals = gpusort_debug_force ? NIL : rel->pathlist;
+	Cost		least = get_float8_infinity();
 	bool		wins = false;
 	ListCell   *lc;
 
+	foreach(lc, rivals)
+		least = Min(least, time_of(lfirst(lc), uncharged_cost(root, lfirst(lc), input), input));
 	foreach(lc, paths)
-	{
-		wins = wins || gpusort_debug_force ||
-			beats_rivals(root, input_rel, rel, lfirst(lc), input);
-	}
+		wins |= time_of(lfirst(lc), 0, input) < least;
 	if (wins)
 		rel->pathlist = NIL;
-	foreach(lc, wins && !gpusort_debug_force ? rivals : NIL)
+	foreach(lc, wins ? rivals : NIL)
 	{
-		gpusort_charge(lfirst(lc), uncharged_cost(root, input_rel, lfirst(lc), input) +
+		gpusort_charge(lfirst(lc), uncharged_cost(root, lfirst(lc), input) +
 					   cost_of_sort_above(lfirst(lc), input, true));
 		add_path(rel, lfirst(lc));
 	}

@@ -23,7 +23,6 @@
 
 #include "compat.h"
 #include "job/job.h"
-#include "job/server_state.h"
 #include "planner/planner.h"
 #include "settings.h"
 
@@ -78,44 +77,7 @@ types_of_pathkeys(const List *pathkeys, const PathTarget *target)
 	return types;
 }
 
-/* Sets how rows of child are sorted, and the cost.  False: the device cannot
- * sort them. */
-static bool
-describe_sort(GpuSortInput *input, const Path *child, GpuSortPlanInfo *info)
-{
-	List	   *types = types_of_pathkeys(input->pathkeys, child->pathtarget);
-
-	info->rows = input->rows;
-	info->groups = input->groups;
-	if (types == NIL || !gpusort_set_keys(child->pathtarget, types, info))
-		return false;
-	if (!info->grouping)
-		input->sort = *info;
-	return true;
-}
-
 /* --- the paths ------------------------------------------------------------ */
-
-/* Makes a GpuSort over child, whose rows are all packed at cost before.
- * enable_sort counts as it does for a Sort. */
-static Path *
-make_sort_path(PlannerInfo *root, RelOptInfo *rel, Path *child, const GpuSortInput *input,
-			   const GpuSortPlanInfo *info, Cost before)
-{
-	Path	   *sort = (Path *) create_sort_path(root, rel, child, input->pathkeys, -1);
-	Path	   *grouping;
-
-	gpusort_cost_path(sort, info, before);
-	compat_copy_disabled_nodes(sort, child);
-	if (!enable_sort && !gpusort_debug_force)
-		compat_disable_node(sort);
-	if (!info->grouping)
-		return sort;
-	/* marks a grouping (convert.c), since PostgreSQL makes no such node */
-	grouping = (Path *) create_limit_path(root, rel, sort, NULL, NULL, LIMIT_OPTION_COUNT, 0, 0);
-	grouping->pathkeys = NIL;
-	return grouping;
-}
 
 /*
  * Adds missing keys to a partial path's columns.  A Gather that computes keys
@@ -144,73 +106,86 @@ with_key_columns(PlannerInfo *root, Path *partial, const List *pathkeys)
 										   set_pathtarget_cost_width(root, target));
 }
 
-/* Workers pack their rows, and hardly any row goes through the Gather's queues
- * of tuples, so the Gather costs its start only. */
+/* Returns the partial path whose rows workers can feed to the sort.  NULL:
+ * there is none. */
 static Path *
-make_parallel_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input, bool grouping)
+fed_path(PlannerInfo *root, const GpuSortInput *input)
 {
-	GpuSortPlanInfo info = {.parallel = true,.grouping = grouping};
 	Path	   *partial = input->partial;
-	Path	   *gather;
-	Path	   *sort;
 
-	if (partial != NULL)
-		partial = with_key_columns(root, partial, input->pathkeys);
 	if (partial == NULL ||
-		!gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(partial->parallel_workers)) ||
-		!describe_sort(input, partial, &info))
+		!gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(partial->parallel_workers)))
 		return NULL;
-	gather = (Path *) create_gather_path(root, rel, partial, partial->pathtarget, NULL, &info.rows);
-	gather->total_cost = partial->total_cost + gpusort_cost_of_packing(&info, partial->rows) +
-		parallel_setup_cost;
-	gather->startup_cost = gather->total_cost;
-	sort = make_sort_path(root, rel, gather, input, &info, gather->total_cost);
+	return with_key_columns(root, partial, input->pathkeys);
+}
+
+/*
+ * Makes a sort of the rows of child, which is a partial path if workers feed
+ * the sort.  They pack their rows, and hardly any row goes through the Gather's
+ * queues of tuples, so the Gather costs its start only.  enable_sort counts as
+ * it does for a Sort.  NULL: there is no child, or the device cannot sort its
+ * rows.
+ */
+static Path *
+make_path(PlannerInfo *root, RelOptInfo *rel, Path *child, bool parallel, GpuSortInput *input,
+		  bool grouping)
+{
+	List	   *types = child != NULL ? types_of_pathkeys(input->pathkeys, child->pathtarget) : NIL;
+	GpuSortPlanInfo info = {.grouping = grouping,.rows = input->rows,.groups = input->groups};
+	Cost		packed;
+	Path	   *path;
+
+	if (types == NIL || !gpusort_set_keys(child->pathtarget, types, &info))
+		return NULL;
+	/* an aggregate's own keys come later, and count for no rival */
+	if (!grouping && input->sort.n_keys == 0)
+		input->sort = info;
+	packed = child->total_cost + gpusort_cost_of_packing(&info, child->rows);
+	if (parallel)
+	{
+		child = (Path *) create_gather_path(root, rel, child, child->pathtarget, NULL, &info.rows);
+		packed += parallel_setup_cost;
+		child->startup_cost = child->total_cost = packed;
+	}
+	path = (Path *) create_sort_path(root, rel, child, input->pathkeys, -1);
+	gpusort_cost_path(path, &info, packed);
+	compat_copy_disabled_nodes(path, child);
+	if (!enable_sort && !gpusort_debug_force)
+		compat_disable_node(path);
 	/* marks our path (convert.c), since no other Gather is parallel-safe;
 	 * set after the Sort has been made, which is not safe below it */
-	gather->parallel_safe = true;
-	return sort;
+	child->parallel_safe |= parallel;
+	if (!grouping)
+		return path;
+	/* marks a grouping (convert.c), since PostgreSQL makes no such node */
+	path = (Path *) create_limit_path(root, rel, path, NULL, NULL, LIMIT_OPTION_COUNT, 0, 0);
+	path->pathkeys = NIL;
+	return path;
 }
 
-GpuSortInput
-gpusort_input(RelOptInfo *rel, Path *child, double rows, List *pathkeys)
+bool
+gpusort_begin_paths(GpuSortInput *input, RelOptInfo *rel, Path *child, double rows,
+					List *pathkeys)
 {
-	GpuSortInput input = {
-		.child = child,.rows = rows,.pathkeys = pathkeys,.sort.key_costs.native_factor = 1
+	*input = (GpuSortInput) {
+		.rel = rel,.child = child,.rows = rows,.pathkeys = pathkeys,
+		.sort.key_costs.native_factor = 1
 	};
-
 	if (rel->consider_parallel && rel->partial_pathlist != NIL)
-		input.partial = linitial(rel->partial_pathlist);
-	return input;
-}
-
-bool
-gpusort_rows_suffice(double rows)
-{
-	return gpusort_enabled && rows >= gpusort_min_rows_of_plans() &&
-		gpusort_server_state()->serves;
-}
-
-bool
-gpusort_worth_sorting(const GpuSortInput *input)
-{
-	return input->pathkeys != NIL &&
-		(input->child == NULL || !pathkeys_contained_in(input->pathkeys, input->child->pathkeys)) &&
-		gpusort_rows_suffice(input->rows);
+		input->partial = linitial(rel->partial_pathlist);
+	return rows >= gpusort_min_rows_of_plans() &&
+		(child == NULL || pathkeys == NIL || !pathkeys_contained_in(pathkeys, child->pathkeys)) &&
+		!gpusort_all_stay_native();
 }
 
 /* Makes a serial path and a parallel one, as far as they are possible. */
 static List *
 make_paths(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input, bool grouping)
 {
-	GpuSortPlanInfo info = {.grouping = grouping};
-	Path	   *child = input->child;
-	List	   *paths = NIL;
-	Path	   *parallel;
+	Path	   *serial = make_path(root, rel, input->child, false, input, grouping);
+	Path	   *parallel = make_path(root, rel, fed_path(root, input), true, input, grouping);
+	List	   *paths = serial != NULL ? list_make1(serial) : NIL;
 
-	if (child != NULL && describe_sort(input, child, &info))
-		paths = list_make1(make_sort_path(root, rel, child, input, &info, child->total_cost +
-										  gpusort_cost_of_packing(&info, child->rows)));
-	parallel = make_parallel_path(root, rel, input, grouping);
 	return parallel != NULL ? lappend(paths, parallel) : paths;
 }
 

@@ -25,12 +25,6 @@
 
 /* --- ORDER BY ------------------------------------------------------------- */
 
-static Path *
-without_projection(Path *path)
-{
-	return IsA(path, ProjectionPath) ? ((ProjectionPath *) path)->subpath : path;
-}
-
 /*
  * Returns a path with the rows of a Merge Append, in no order.  Tables that are
  * no partitions have columns of their own, and a projection above them makes
@@ -63,19 +57,22 @@ append_cheapest(PlannerInfo *root, RelOptInfo *rel, const MergeAppendPath *order
 static Path *
 find_unordered_child(PlannerInfo *root, RelOptInfo *input_rel, const RelOptInfo *ordered_rel)
 {
-	Path	   *cheapest = without_projection(linitial(ordered_rel->pathlist));
-	Path	   *ordered = IsA(cheapest, IncrementalSortPath) ?
-		without_projection(gpusort_path_below(cheapest)) : cheapest;
+	const Path *cheapest = linitial(ordered_rel->pathlist);
+	const Path *ordered = cheapest;
 	Path	   *scan;
 	ListCell   *lc;
 
 	foreach(lc, ordered_rel->pathlist)
 	{
-		Path	   *path = without_projection(lfirst(lc));
+		const Path *path = lfirst(lc);
 
+		if (IsA(path, ProjectionPath))
+			path = gpusort_path_below(path);
 		if (IsA(path, SortPath))
 			return gpusort_path_below(path);
 	}
+	while (IsA(ordered, ProjectionPath) || IsA(ordered, IncrementalSortPath))
+		ordered = gpusort_path_below(ordered);
 	if (ordered->parent != input_rel || root->parse->hasTargetSRFs)
 		return NULL;
 	if (IsA(ordered, IndexPath))
@@ -111,13 +108,12 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 	const Path *any = linitial(ordered_rel->pathlist);
 	/* PostgreSQL's estimate for a Gather Merge leaves out the leader's rows */
 	double		rows = Max(any->rows, input_rel->rows);
-	GpuSortInput input = gpusort_input(input_rel,
-									   find_unordered_child(root, input_rel, ordered_rel), rows,
-									   root->sort_pathkeys);
+	Path	   *child = find_unordered_child(root, input_rel, ordered_rel);
+	GpuSortInput input;
 	List	   *paths;
 	ListCell   *lc;
 
-	if (!gpusort_worth_sorting(&input) ||
+	if (!gpusort_begin_paths(&input, input_rel, child, rows, root->sort_pathkeys) ||
 		(!gpusort_debug_force && may_keep_top_rows(root, rows, any->pathtarget->width)))
 		return;
 
@@ -137,7 +133,7 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 		if (target != NULL && ((Path *) lfirst(lc))->pathtarget != target)
 			lfirst(lc) = apply_projection_to_path(root, ordered_rel, lfirst(lc), target);
 	}
-	gpusort_offer_paths(root, input_rel, ordered_rel, paths, &input);
+	gpusort_offer_paths(root, ordered_rel, paths, &input);
 }
 
 /* --- windows -------------------------------------------------------------- */
@@ -218,10 +214,10 @@ gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *w
 		   (IsA(bottom, WindowAggPath) ||
 			(is_sort(bottom) && gpusort_path_below(bottom)->parent == window_rel)))
 		bottom = gpusort_path_below(bottom);
-	input = gpusort_input(input_rel, child, child->rows, bottom->pathkeys);
 	/* paths that another extension has made for windows stay */
 	if (top == bottom || !IsA(top, WindowAggPath) ||
-		(bottom->parent == window_rel && !is_sort(bottom)) || !gpusort_worth_sorting(&input))
+		(bottom->parent == window_rel && !is_sort(bottom)) ||
+		!gpusort_begin_paths(&input, input_rel, child, child->rows, bottom->pathkeys))
 		return;
 	input.groups = groups_of_window(root, top, bottom, input.rows);
 	paths = gpusort_make_sort_paths(root, window_rel, &input);
@@ -229,5 +225,5 @@ gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *w
 	{
 		lfirst(lc) = copy_over(top, bottom, lfirst(lc));
 	}
-	gpusort_offer_paths(root, input_rel, window_rel, paths, &input);
+	gpusort_offer_paths(root, window_rel, paths, &input);
 }

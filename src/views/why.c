@@ -19,6 +19,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "catalog/pg_proc.h"
 #include "commands/defrem.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -78,32 +79,29 @@ estimate_text(double estimate)
 	return psprintf("%.0f", Min(estimate, ESTIMATE_MAX));
 }
 
-/* Adds a sort of the rows that the plan reads from its child.  Returns its
- * columns. */
-static const char **
-add_sort(const char *node, const char *keys, const Plan *plan, Report *report)
+/* Adds a sort of the rows that the plan reads from its child. */
+static void
+add_sort(const char *node, const char *keys, const Plan *plan, const char *runs_on,
+		 GpuSortReasonText why, Report *report)
 {
 	const Plan *child = outerPlan(plan);
-	ReportedSort *reported = palloc0(sizeof(ReportedSort));
-	const char **sort = reported->columns;
+	ReportedSort *sort = palloc(sizeof(ReportedSort));
 
-	reported->plan = plan;
-	report->sorts = lappend(report->sorts, reported);
-	sort[NODE] = report->walk.place.in_workers ?
-		psprintf("%s in each parallel worker", node) : node;
-	sort[KEYS] = keys;
-	sort[ROWS] = estimate_text(child->plan_rows);
-	sort[BYTES] = estimate_text(child->plan_rows * child->plan_width);
-	return sort;
-}
-
-static void
-set_native(const char **sort, GpuSortReasonText why)
-{
-	sort[RUNS_ON] = "native";
-	sort[CODE] = why.name;
-	sort[REASON] = why.text;
-	sort[REMEDY] = why.remedy;
+	*sort = (ReportedSort) {
+		.plan = plan,
+		.columns = {
+			[NODE] = report->walk.place.in_workers ?
+				psprintf("%s in each parallel worker", node) : node,
+			[KEYS] = keys,
+			[ROWS] = estimate_text(child->plan_rows),
+			[BYTES] = estimate_text(child->plan_rows * child->plan_width),
+			[RUNS_ON] = runs_on,
+			[CODE] = why.name,
+			[REASON] = why.text,
+			[REMEDY] = why.remedy,
+		}
+	};
+	report->sorts = lappend(report->sorts, sort);
 }
 
 /* Reports a Sort, or an Incremental Sort, which begins with one. */
@@ -118,11 +116,9 @@ report_sort(const Sort *sort, Report *report)
 	if (gpusort_examine_sort(sort, &report->walk, &info))
 		gpusort_reason_set(report->walk.foreign_below ? GPUSORT_PLANNED_CUSTOM_SCAN :
 						   GPUSORT_PLANNED_CACHED_PLAN, NULL);
-	set_native(add_sort(IsA(sort, IncrementalSort) ? "Incremental Sort" : "Sort",
-						gpusort_keys_text(&order, &sort->plan, report->walk.ancestors,
-										  report->es, true),
-						&sort->plan, report),
-			   gpusort_reason_last());
+	add_sort(IsA(sort, IncrementalSort) ? "Incremental Sort" : "Sort",
+			 gpusort_keys_text(&order, &sort->plan, report->walk.ancestors, report->es, true),
+			 &sort->plan, "native", gpusort_reason_last(), report);
 }
 
 /* A serial GpuSort of few rows that fit work_mem stays in the backend. */
@@ -130,34 +126,37 @@ static void
 report_gpusort(const CustomScan *scan, Report *report)
 {
 	const Plan *child = outerPlan(scan);
+	const char *rows = estimate_text(child->plan_rows);
 	double		row_bytes = MAXALIGN(child->plan_width) + MAXALIGN(SizeofHeapTupleHeader);
 	uint64		min_rows = gpusort_min_rows_of(gpusort_server_state()->kind);
+	const char *runs_on = "device";
+	GpuSortReasonText why = {0};
 	GpuSortPlanInfo info;
-	const char **sort;
 
 	gpusort_plan_info_read(scan, &info);
-	sort = add_sort("GpuSort",
-					gpusort_keys_text(&info.order, &scan->scan.plan, report->walk.ancestors,
-									  report->es, !info.grouping),
-					&scan->scan.plan, report);
 	if (gpusort_all_stay_native())
-		set_native(sort, gpusort_reason_last());
+	{
+		runs_on = "native";
+		why = gpusort_reason_last();
+	}
 	else if (child->plan_rows < min_rows && !info.parallel &&
 			 child->plan_rows * row_bytes <= work_mem * 1024.0)
 	{
-		sort[RUNS_ON] = "backend";
-		sort[CODE] = "few_rows";
-		sort[REASON] = psprintf("%s rows are expected, fewer than gpusort.min_rows (" UINT64_FORMAT ")",
-								sort[ROWS], min_rows);
-		sort[REMEDY] =
-			"none; rows go to the device once gpusort.min_rows of them have come, or more than work_mem holds";
+		runs_on = "backend";
+		why = (GpuSortReasonText) {
+			"few_rows",
+			psprintf("%s rows are expected, fewer than gpusort.min_rows (" UINT64_FORMAT ")", rows,
+					 min_rows),
+			"none; rows go to the device once gpusort.min_rows of them have come, or more than work_mem holds"
+		};
 	}
 	else
-	{
-		sort[RUNS_ON] = "device";
-		sort[REASON] = psprintf("%s rows are expected%s", sort[ROWS],
-								info.parallel ? ", read by parallel workers" : "");
-	}
+		why.text = psprintf("%s rows are expected%s", rows,
+							info.parallel ? ", read by parallel workers" : "");
+	add_sort("GpuSort",
+			 gpusort_keys_text(&info.order, &scan->scan.plan, report->walk.ancestors, report->es,
+							   !info.grouping),
+			 &scan->scan.plan, runs_on, why, report);
 }
 
 /* --- sorts inside aggregates ---------------------------------------------- */
@@ -187,16 +186,13 @@ report_agg(const Agg *agg, Report *report)
 	foreach(lc, gpusort_aggregates_of(agg))
 	{
 		const Aggref *aggregate = lfirst(lc);
-		const char **sort;
 
 		if (gpusort_order_of_aggregate(aggregate) == NIL)
 			continue;
-		sort = add_sort(names[agg->aggstrategy],
-						gpusort_aggregate_text(aggregate, &agg->plan, report->walk.ancestors,
-											   report->es),
-						&agg->plan, report);
-		set_native(sort, gpusort_all_stay_native() ? gpusort_reason_last() :
-				   gpusort_aggregate_is_presorted(agg, aggregate) ? in_order : in_no_order);
+		add_sort(names[agg->aggstrategy],
+				 gpusort_aggregate_text(aggregate, &agg->plan, report->walk.ancestors, report->es),
+				 &agg->plan, "native", gpusort_all_stay_native() ? gpusort_reason_last() :
+				 gpusort_aggregate_is_presorted(agg, aggregate) ? in_order : in_no_order, report);
 	}
 }
 
@@ -275,14 +271,8 @@ start_plan(QueryDesc *query, int flags)
 static void
 point_into_text(void *text)
 {
-	int			position = geterrposition();
-
-	if (position > 0)
-	{
-		errposition(0);
-		internalerrposition(position);
-		internalerrquery(text);
-	}
+	if (geterrposition() > 0)
+		(void) function_parse_error_transpose(text);
 }
 
 /* Adds a row for each index that the statement would build. */
