@@ -22,9 +22,10 @@
  * with a new part, the provider tells whether it is right.  If it is not, no
  * further key is put together.
  *
- * PostgreSQL trusts ICU, so nobody checks the order of rows.  No keys are put
- * together under a collation that sorts strings of ASCII characters as letters
- * of their own, or digits as numbers.
+ * Often nobody checks the order of rows.  No keys are put together under an ICU
+ * collation that sorts strings of ASCII characters as letters of their own, or
+ * digits as numbers.  Under one of the C library, a letter may have two
+ * characters without parts, which no pair shows, such as Uzbek o''.
  *
  * Runs in every process that packs rows.  A locale's parts, 128 kB, stay until
  * the process ends, as the locale does.
@@ -63,18 +64,11 @@ StaticAssertDecl(sizeof(Part) == GPUSORT_KEY_BYTES_BEYOND,
 
 typedef struct GpuSortAsciiKeys
 {
+	bool		wrong;			/* a key was, so no further one is put together */
 	Part		parts[N_CHARACTERS][N_CHARACTERS];	/* by the character before, and the character */
 } GpuSortAsciiKeys;
 
-/* How far a string's key could be put together. */
-typedef enum Outcome
-{
-	COMPLETE,
-	PART_MISSING,				/* after it has been learned, the key can be tried again */
-	NOT_POSSIBLE
-} Outcome;
-
-/* --- locales -------------------------------------------------------------- */
+/* --- collations of ICU ---------------------------------------------------- */
 
 #ifdef USE_ICU
 
@@ -138,75 +132,6 @@ sorts_by_characters(pg_locale_t locale)
 
 #endif							/* USE_ICU */
 
-/* A locale that has been asked for. */
-typedef struct KnownLocale
-{
-	pg_locale_t locale;			/* NULL: the process's own */
-	GpuSortAsciiKeys *ascii;	/* NULL: its keys cannot be put together */
-	struct KnownLocale *next;
-} KnownLocale;
-
-static KnownLocale *known_locales = NULL;
-
-static KnownLocale *
-find_locale(pg_locale_t locale)
-{
-	KnownLocale *known = known_locales;
-
-	while (known != NULL && known->locale != locale)
-		known = known->next;
-	return known;
-}
-
-static GpuSortAsciiKeys *
-make_ascii_keys(void)
-{
-	GpuSortAsciiKeys *ascii = MemoryContextAlloc(TopMemoryContext, sizeof(GpuSortAsciiKeys));
-
-	for (int before = 0; before < N_CHARACTERS; before++)
-		for (int c = 0; c < N_CHARACTERS; c++)
-			ascii->parts[before][c].n = PART_UNKNOWN;
-	return ascii;
-}
-
-static KnownLocale *
-add_locale(const GpuSortCollationKeys *keys)
-{
-	KnownLocale *known = MemoryContextAllocZero(TopMemoryContext, sizeof(KnownLocale));
-
-	known->locale = keys->locale;
-	if (keys->kind == GPUSORT_COLLATION_LIBC || sorts_by_characters(keys->locale))
-		known->ascii = make_ascii_keys();
-	known->next = known_locales;
-	return known_locales = known;
-}
-
-/* After so many keys, it is worth it to learn how to put them together. */
-#define KEYS_BEFORE_ASCII	1000
-
-/* Finds the parts of a locale that earlier sorts have learned, or begins to
- * learn them. */
-static void
-count_key(GpuSortCollationKeys *keys)
-{
-	KnownLocale *known;
-
-	if (++keys->made > 1 && keys->made < KEYS_BEFORE_ASCII)
-		return;
-	known = find_locale(keys->locale);
-	if (known == NULL && keys->made == KEYS_BEFORE_ASCII)
-		known = add_locale(keys);
-	keys->ascii = known != NULL ? known->ascii : NULL;
-}
-
-/* Other keys may still have the parts, so these are not freed. */
-static void
-stop_ascii_keys(GpuSortCollationKeys *keys)
-{
-	find_locale(keys->locale)->ascii = NULL;
-	keys->ascii = NULL;
-}
-
 /* --- parts ---------------------------------------------------------------- */
 
 /* Sets a part to what follows these bytes in a key. */
@@ -244,37 +169,130 @@ learn_part(GpuSortCollationKeys *keys, uint8 before, uint8 c)
 	set_part(part, keys->key, length, first->bytes, first->n);
 }
 
+/* --- locales -------------------------------------------------------------- */
+
+/* A locale that has been asked for. */
+typedef struct KnownLocale
+{
+	pg_locale_t locale;			/* NULL: the process's own */
+	GpuSortAsciiKeys *ascii;	/* NULL: its keys cannot be put together */
+	struct KnownLocale *next;
+} KnownLocale;
+
+static KnownLocale *known_locales = NULL;
+
+static KnownLocale *
+find_locale(pg_locale_t locale)
+{
+	KnownLocale *known = known_locales;
+
+	while (known != NULL && known->locale != locale)
+		known = known->next;
+	return known;
+}
+
+static GpuSortAsciiKeys *
+make_ascii_keys(void)
+{
+	GpuSortAsciiKeys *ascii = MemoryContextAlloc(TopMemoryContext, sizeof(GpuSortAsciiKeys));
+
+	ascii->wrong = false;
+	for (int before = 0; before < N_CHARACTERS; before++)
+		for (int c = 0; c < N_CHARACTERS; c++)
+			ascii->parts[before][c].n = PART_UNKNOWN;
+	return ascii;
+}
+
+/* Does each letter of the C library consist of at most one character without a
+ * part? */
+static bool
+pairs_show_letters(GpuSortCollationKeys *keys)
+{
+	const Part *parts = keys->ascii->parts[BEGINNING];
+
+	for (int c = 1; c < N_CHARACTERS; c++)
+		learn_part(keys, BEGINNING, c);
+	for (int c = ' '; c < N_CHARACTERS; c++)
+		for (int letter = 'A'; parts[c].n == 0 && letter <= 'z'; letter++)
+		{
+			const char	string[] = {c, c, letter, c, c};
+			Size		length = gpusort_collation_first_level(keys, string, sizeof(string),
+															   PAIR_BYTES);
+
+			if (length != parts[letter].n || memcmp(keys->key, parts[letter].bytes, length) != 0)
+				return false;
+		}
+	return true;
+}
+
+static KnownLocale *
+add_locale(GpuSortCollationKeys *keys)
+{
+	KnownLocale *known = MemoryContextAllocZero(TopMemoryContext, sizeof(KnownLocale));
+
+	known->locale = keys->locale;
+	known->next = known_locales;
+	known_locales = known;
+	keys->ascii = make_ascii_keys();
+	if (keys->kind == GPUSORT_COLLATION_LIBC ? pairs_show_letters(keys) :
+		sorts_by_characters(keys->locale))
+		known->ascii = keys->ascii;
+	else
+		pfree(keys->ascii);
+	return known;
+}
+
+/* After so many keys, it is worth it to learn how to put them together. */
+#define KEYS_BEFORE_ASCII	1000
+
+/* Finds the parts of a locale that earlier sorts have learned, or begins to
+ * learn them. */
+static void
+count_key(GpuSortCollationKeys *keys)
+{
+	KnownLocale *known;
+
+	if (++keys->made > 1 && keys->made < KEYS_BEFORE_ASCII)
+		return;
+	known = find_locale(keys->locale);
+	if (known == NULL && keys->made == KEYS_BEFORE_ASCII)
+		known = add_locale(keys);
+	keys->ascii = known != NULL ? known->ascii : NULL;
+}
+
 /* --- keys ----------------------------------------------------------------- */
 
-/* Puts a key together, as far as it is needed.  If a part is missing, *before
- * and *c tell which. */
-static Outcome
+/* Puts a key together, as far as it is needed.  Returns the place of the first
+ * character whose part is unknown or none, behind *before; if all have parts,
+ * the string's end. */
+static Size
 put_together(const GpuSortCollationKeys *keys, const char *string, Size length, Size *key_length,
-			 uint8 *before, uint8 *c)
+			 uint8 *before)
 {
 	Size		n = 0;
+	Size		i;
 
 	*before = BEGINNING;
-	for (Size i = 0; i < length; i++)
+	for (i = 0; i < length; i++)
 	{
-		const Part *part;
+		uint8		c = (uint8) string[i];
+		const Part *part = &keys->ascii->parts[*before][c % N_CHARACTERS];
 
-		*c = (uint8) string[i];
-		if (*c >= N_CHARACTERS)
-			return NOT_POSSIBLE;
-		part = &keys->ascii->parts[*before][*c];
-		if (unlikely(part->n > PART_BYTES_MAX))
-			return part->n == PART_UNKNOWN ? PART_MISSING : NOT_POSSIBLE;
+		if (unlikely(c >= N_CHARACTERS || part->n > PART_BYTES_MAX))
+			break;
 		/* the character behind the needed ones has been looked at too */
 		if (n >= keys->needed)
+		{
+			i = length;
 			break;
+		}
 		memcpy(keys->key + n, part, sizeof(Part));
 		n += part->n;
 		if (part->n > 0)
-			*before = *c;
+			*before = c;
 	}
 	*key_length = n;
-	return COMPLETE;
+	return i;
 }
 
 /* Is this the key that the provider makes, as far as it is needed? */
@@ -290,33 +308,28 @@ is_right(GpuSortCollationKeys *keys, const char *string, Size length, Size key_l
 	return right;
 }
 
+/* New parts are checked even if the string as a whole has no such key. */
 bool
 gpusort_ascii_key(GpuSortCollationKeys *keys, const char *string, Size length, Size *key_length)
 {
 	bool		has_learned = false;
-	Outcome		outcome;
+	Size		end;
 	uint8		before;
-	uint8		c;
 
-	while (outcome = put_together(keys, string, length, key_length, &before, &c),
-		   unlikely(outcome == PART_MISSING))
+	while (end = put_together(keys, string, length, key_length, &before),
+		   unlikely(end < length && (uint8) string[end] < N_CHARACTERS &&
+					keys->ascii->parts[before][(uint8) string[end]].n == PART_UNKNOWN))
 	{
-		learn_part(keys, before, c);
+		learn_part(keys, before, (uint8) string[end]);
 		has_learned = true;
 	}
-	if (outcome == NOT_POSSIBLE)
-		return false;
 	if (unlikely(has_learned))
 	{
-		if (!is_right(keys, string, length, *key_length))
-		{
-			stop_ascii_keys(keys);
-			return false;
-		}
+		keys->ascii->wrong |= !is_right(keys, string, end, *key_length);
 		/* the provider's key is in the same place */
 		*key_length = Min(*key_length, keys->needed);
 	}
-	return true;
+	return end == length && !keys->ascii->wrong;
 }
 
 /* For tests, gpusort.debug_collation_fault makes keys of some strings wrong. */
@@ -332,7 +345,8 @@ gpusort_collation_key(GpuSortCollationKeys *keys, const char *string, Size strin
 	}
 	if (unlikely(keys->made < KEYS_BEFORE_ASCII))
 		count_key(keys);
-	if (keys->ascii == NULL || !gpusort_ascii_key(keys, string, string_length, length))
+	if (keys->ascii == NULL || keys->ascii->wrong ||
+		!gpusort_ascii_key(keys, string, string_length, length))
 		*length = gpusort_collation_first_level(keys, string, string_length, keys->needed);
 	return keys->key;
 }

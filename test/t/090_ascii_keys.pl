@@ -22,14 +22,14 @@ my $node = new_server('ascii_keys', "work_mem = '64MB'", "gpusort.min_rows = 100
 wait_for_state($node, 'serving');
 
 # Collations, and how many of the strings of ASCII have keys by their parts: all of them, some, or none.
-my %libc = map { $_ => "locale = '$_.UTF-8'" } qw(en_US de_DE sv_SE ja_JP fr_FR es_ES cs_CZ pl_PL tr_TR da_DK);
+my %libc = map { $_ => "locale = '$_.UTF-8'" } qw(en_US de_DE sv_SE ja_JP fr_FR es_ES cs_CZ pl_PL tr_TR da_DK uz_UZ);
 my %icu = (
 	icu_root => "locale = 'und'", icu_en => "locale = 'en'", icu_de => "locale = 'de-u-co-phonebk'", icu_sv => "locale = 'sv'",
 	icu_shifted => "locale = 'en-u-ka-shifted'", icu_upper => "locale = 'en-u-kf-upper'", icu_cases => "locale = 'und-u-kc-ks-level1'",
 	icu_digits_last => "locale = 'en-u-kr-latn-digit'", icu_base => "locale = 'und-u-ks-level1', deterministic = false",
 	icu_fr => "locale = 'fr-CA'", icu_es => "locale = 'es'",
 	icu_numbers => "locale = 'en-u-kn'", icu_cs => "locale = 'cs'", icu_hu => "locale = 'hu'", icu_trad => "locale = 'es-u-co-trad'");
-my %none = map { $_ => 1 } qw(icu_numbers icu_cs icu_hu icu_trad);
+my %none = map { $_ => 1 } qw(icu_numbers icu_cs icu_hu icu_trad uz_UZ);
 my %some = map { $_ => 1 } qw(cs_CZ da_DK);
 my $major = $node->safe_psql('postgres', q{select current_setting('server_version_num')::int / 10000});
 
@@ -57,7 +57,7 @@ sub string
 	return join '', map { character() } 1 .. int rand 40;
 }
 
-my @ascii = ('', 'ayz', 'xyz', 'xyb', 'axyzb', 'pxy', 'ch', 'dzs', "c'h", 'aa', 'bc', "b\x01c", map { string() } 1 .. 3000);
+my @ascii = ('', 'ayz', 'xyz', 'xyb', 'axyzb', 'pxy', 'ch', 'dzs', "c'h", 'aa', 'bc', "b\x01c", "bo'l", "o''zbek", "o'zbek", map { string() } 1 .. 3000);
 
 # what follows a letter may belong to it, even behind the bytes that are needed
 my @others = ("1234567ab\x{e5}", '1234567d', map { my $s = string(); $_ . $s, $s . $_, $s . 'a' . $_ . string() } ("\x{e9}", "a\x{30a}", "\x{30a}", "e\x{301}", "l\x{b7}", "\x{df}", "\x{3042}\x{30fc}"));
