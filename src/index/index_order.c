@@ -238,7 +238,7 @@ gpusort_index_check_tuple(GpuSortIndexCheck *check, IndexTuple tuple, bool alive
 	{
 		result = compare_keys(check, check->last, tuple, &has_null);
 		if (result > 0 ||
-			(result == 0 && ItemPointerCompare(&check->last->t_tid, &tuple->t_tid) > 0))
+			(result == 0 && ItemPointerCompare(&check->last->t_tid, &tuple->t_tid) >= 0))
 			raise_disorder(check);
 		if (result != 0)
 			check->last_alive = false;

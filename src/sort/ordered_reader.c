@@ -318,9 +318,9 @@ first_of_tie_run(GpuSortOrderedReader *ordered, uint64 row, const char **bytes)
 	while (gpusort_ordered_reader_ties(ordered, first))
 	{
 		first--;
-		if (gpusort_reader_block_has_row(ordered->reader, first))
-			continue;
-		*bytes = read_row(ordered, first);
+		if (!gpusort_reader_block_has_row(ordered->reader, first))
+			*bytes = read_row(ordered, first);
+		CHECK_FOR_INTERRUPTS();
 	}
 	if (first != row)
 		*bytes = read_row(ordered, first);
