@@ -16,7 +16,6 @@
  */
 #include "api/api_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* --- opening -------------------------------------------------------------- */

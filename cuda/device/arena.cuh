@@ -42,6 +42,7 @@ typedef struct run_header
 	uint32_t	shortest_below_limit;	/* ROW_UNITS_LIMIT minus the units of the shortest row */
 	uint32_t	tied;			/* number of rows that share their first sort word with others */
 	uint32_t	segments;		/* number of stretches of such rows */
+	uint32_t	unused;			/* block begins, which follow, are aligned to 8 bytes */
 } run_header;
 
 static inline GSORT_HD uint64_t

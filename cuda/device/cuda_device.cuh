@@ -330,9 +330,9 @@ key_table	cuda_job_key_table(const cuda_job *job);
 /* The order of the sorted run; NULL: the order as fed. */
 const uint32_t *cuda_job_order(const cuda_job *job);
 
-/* Frees all extents of a kind: of keys after these were gathered or discarded,
- * of rows and their words after the last fetch. */
-void		cuda_job_free_extents(cuda_job *job, extent_kind kind);
+/* Frees the extents of a kind but for the first ones: of keys after these were
+ * gathered or discarded, of rows and their words after the last fetch. */
+void		cuda_job_free_extents(cuda_job *job, extent_kind kind, uint64_t kept);
 
 /* --- appends, fetches (cuda_transfers.cu) --------------------------------- */
 

@@ -267,6 +267,7 @@ enqueue_rest(cuda_job *job, const run_header *header)
 static gsort_status
 finish_sorted(cuda_job *job)
 {
+	job->common.stats.sort_ms = 0;
 	if (job->common.rows == 0)
 		return gsort_make_directory(&job->common, NULL, 0);
 	cuda_take_sort_stream(job);
@@ -335,7 +336,7 @@ end_sort(cuda_job *job, const run_header *header)
 	cuda_finish_free(job, 1u << SORT_LOW_OFFSETS | 1u << SORT_TIES |
 					 (job->sorted_as_fed ? 0 : 1u << SORT_ORDER));
 	if (common->finish_how != GSORT_SORTED_RUN)
-		cuda_job_free_extents(job, KEY_EXTENTS);
+		cuda_job_free_extents(job, KEY_EXTENTS, 0);
 	return GSORT_OK;
 }
 
@@ -364,9 +365,9 @@ read_outcome(cuda_job *job)
 void
 cuda_finish_ended(cuda_job *job, gsort_status status)
 {
-	if (status == GSORT_OK)
+	if (status == GSORT_OK && !job->common.closing)
 		status = read_outcome(job);
 	job->work_status = status;
-	if (status != GSORT_OK)
+	if (status != GSORT_OK || job->common.closing)
 		cuda_finish_free(job, 0);
 }

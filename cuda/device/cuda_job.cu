@@ -153,12 +153,15 @@ cuda_job_reserve(gsort_job *base, uint64_t rows, uint64_t units)
 {
 	cuda_job   *job = (cuda_job *) base;
 	cuda_device *device = (cuda_device *) base->device;
+	gsort_status status = make_tables(job);
 
-	/* memory made by a failed reservation stays for the next one */
-	GSORT_TRY_STATUS(make_tables(job));
-	for (int kind = 0; kind < EXTENT_KINDS; kind++)
-		GSORT_TRY_STATUS(add_extents(job, &job->extents[kind], extents_for(kind, rows, units),
-									 extent_bytes(base, kind)));
+	for (int kind = 0; status == GSORT_OK && kind < EXTENT_KINDS; kind++)
+		status = add_extents(job, &job->extents[kind], extents_for(kind, rows, units),
+							 extent_bytes(base, kind));
+	/* nothing accounts for memory of a refused reservation */
+	for (int kind = 0; status != GSORT_OK && kind < EXTENT_KINDS; kind++)
+		cuda_job_free_extents(job, (extent_kind) kind, job->extents[kind].n_published);
+	GSORT_TRY_STATUS(status);
 	for (extent_list &list : job->extents)
 		GSORT_TRY_STATUS(publish_extents(device, &list));
 	GSORT_TRY(device, cudaEventRecord(job->memory_ready, device->memory_stream));
@@ -166,18 +169,18 @@ cuda_job_reserve(gsort_job *base, uint64_t rows, uint64_t units)
 }
 
 void
-cuda_job_free_extents(cuda_job *job, extent_kind kind)
+cuda_job_free_extents(cuda_job *job, extent_kind kind, uint64_t kept)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 	extent_list *list = &job->extents[kind];
 
-	while (list->n > 0)
+	while (list->n > kept)
 	{
 		cuda_array	extent = {list->extents[--list->n], extent_bytes(&job->common, kind)};
 
 		cuda_release(device, job, &extent);
 	}
-	list->n_published = 0;
+	list->n_published = kept;
 }
 
 static void
@@ -205,7 +208,7 @@ cuda_job_free(cuda_job *job)
 	cuda_finish_free(job, 0);
 	cuda_runs_free(job);
 	for (int kind = 0; kind < EXTENT_KINDS; kind++)
-		cuda_job_free_extents(job, (extent_kind) kind);
+		cuda_job_free_extents(job, (extent_kind) kind, 0);
 	cuda_release(device, job, &job->header);
 	for (extent_list &list : job->extents)
 	{

@@ -170,7 +170,8 @@ cuda_memory_trim(cuda_device *device)
 {
 	cudaError_t error;
 
-	if (!device->trim_wanted || device->jobs != NULL || device->common.lost)
+	if (!device->trim_wanted || device->jobs != NULL || device->common.lost ||
+		cuda_enter(device) != GSORT_OK)
 		return;
 	error = cudaEventQuery(device->idle);
 	(void) cudaGetLastError();

@@ -41,7 +41,7 @@ explain_no_device(cudaError_t error, char *reason, size_t reason_bytes)
 				 driver_version / 1000, driver_version % 1000 / 10, CUDART_VERSION / 1000,
 				 CUDART_VERSION >= 13000 ? 580 : 525);
 	else if (error == cudaErrorNoDevice)
-		snprintf(reason, reason_bytes, "no CUDA device was found");
+		snprintf(reason, reason_bytes, "no CUDA device was found that this process may open");
 	else
 		snprintf(reason, reason_bytes, "CUDA cannot start: %s", cudaGetErrorString(error));
 	(void) cudaGetLastError();
@@ -51,12 +51,15 @@ explain_no_device(cudaError_t error, char *reason, size_t reason_bytes)
  * Makes CUDA load all kernels of this library, CUB's too, with the context.  By
  * default CUDA loads a kernel at its first launch, which takes milliseconds and
  * waits for the device.  A query must not pay for that.
+ *
+ * Devices have nvidia-smi's numbers, unless the environment says otherwise.
  */
 extern "C" void
 gsort_cuda_prepare(uint32_t salt)
 {
 	pairs_partition_salt = salt;
 	(void) setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+	(void) setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);
 }
 
 static gsort_status

@@ -93,7 +93,7 @@ cuda_run_ended(cuda_job *job, gsort_status status)
 		job->common.retain = GSORT_RETAIN_NOTHING;
 		free_retained_keys(job);
 	}
-	cuda_job_free_extents(job, KEY_EXTENTS);
+	cuda_job_free_extents(job, KEY_EXTENTS, 0);
 	cuda_finish_free(job, 0);
 	job->header_used = 1;
 	job->work_status = status == GSORT_DEVICE_LOST ? status : GSORT_OK;
@@ -105,8 +105,8 @@ cuda_job_next_run(gsort_job *base)
 	cuda_job   *job = (cuda_job *) base;
 	gsort_status status = GSORT_NOMEM;
 
-	cuda_job_free_extents(job, ROW_EXTENTS);
-	cuda_job_free_extents(job, WORD_EXTENTS);
+	cuda_job_free_extents(job, ROW_EXTENTS, 0);
+	cuda_job_free_extents(job, WORD_EXTENTS, 0);
 	cuda_finish_free(job, 1u << SORT_ORDER);
 	if (base->retain != GSORT_RETAIN_NOTHING)
 		status = retain_keys(job);
@@ -168,9 +168,9 @@ cuda_job_merge(gsort_job *base, const key_plan *plan)
 	cuda_job   *job = (cuda_job *) base;
 	gsort_status status;
 
-	cuda_job_free_extents(job, ROW_EXTENTS);
-	cuda_job_free_extents(job, WORD_EXTENTS);
-	cuda_job_free_extents(job, KEY_EXTENTS);
+	cuda_job_free_extents(job, ROW_EXTENTS, 0);
+	cuda_job_free_extents(job, WORD_EXTENTS, 0);
+	cuda_job_free_extents(job, KEY_EXTENTS, 0);
 	status = allocate_order(job);
 	if (status == GSORT_OK && base->ended_rows > 0)
 		status = cuda_work_enqueued(job, enqueue_merge(job, plan));

@@ -209,7 +209,7 @@ operation_ended(host_op *op, gsort_status status)
 			gsort_fail(job->common.device, status, "out of memory for the merge order");
 		stats->merge_ms = op->ms;
 	}
-	if (op->kind != GSORT_EVENT_APPENDED && op->kind != GSORT_EVENT_FETCHED)
+	if (goes_alone(op))
 		stats->peak_bytes = job->run.account.peak_bytes;
 	return status;
 }
