@@ -60,7 +60,9 @@ BEGIN
 			MESSAGE = 'gpusort_calibrate needs the privilege to set gpusort.debug_force',
 			HINT = format('A superuser can grant it: GRANT SET ON PARAMETER gpusort.debug_force TO %I;', current_user);
 	END IF;
-	EXECUTE format('SELECT * FROM %s.gpusort_devices', extension_schema) INTO device;
+	-- the device that sorts go to: a GPU before the host device
+	EXECUTE format('SELECT * FROM %s.gpusort_devices ORDER BY state <> ''serving'', kind, service LIMIT 1',
+		extension_schema) INTO device;
 	IF device.state <> 'serving' THEN
 		RAISE object_not_in_prerequisite_state USING
 			MESSAGE = 'gpusort_calibrate needs a device that serves',

@@ -25,7 +25,7 @@
  * Default of gpusort.min_rows: the number of rows from which on the device took
  * less time than the session itself.  On an H200, 10,000 rows took 0.4 times as
  * long as in the session.  On the host device, with 2 to 16 threads, 10,000
- * rows took 0.8 to 1.5 times as long, and 20,000 rows 0.8 to 1.0 times
+ * rows took 0.8 to 1.3 times as long, and 20,000 rows 0.8 to 1.0 times
  * (bench/NOTES.md).
  */
 #define MIN_ROWS_AUTO		(-1)
@@ -341,10 +341,10 @@ static const struct
 	},
 	{
 		"gpusort.wait_timeout",
-		"Sets the maximum time that a sort waits for device memory.",
+		"Sets the maximum time that a sort waits for buffers and device memory.",
 		"After this time, PostgreSQL does the sort. No sort waits longer than twice the time "
-		"that PostgreSQL's own sort would take, nor longer than gpusort.max_wait_timeout. 0 "
-		"means that sorts do not wait.",
+		"that PostgreSQL's own sort would take, or 50 ms if that is more, nor longer than "
+		"gpusort.max_wait_timeout. 0 means that sorts do not wait.",
 		&gpusort_wait_timeout_ms, 2000, 0, 60 * 60 * 1000, PGC_USERSET, GUC_UNIT_MS
 	},
 };

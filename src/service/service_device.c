@@ -201,6 +201,8 @@ report_no_device(const char *why)
 		ereport(LOG,
 				(errmsg("gpusort: no device serves, all sorts are left to PostgreSQL: %s", why),
 				 gpusort_shared->n_buffers == 0 ? 0 :
+				 opened_for.device.choices[opened_for.device.n - 1] == GPUSORT_DEVICE_HOST ?
+				 errhint("The limit of processes may be reached: raise \"ulimit -u\" or systemd's TasksMax, or lower gpusort.host_threads.") :
 				 errhint("Set gpusort.device to \"host\" to sort with CPU threads, or to \"auto,host\" to do so only while no GPU serves.")));
 	publish_state(GPUSORT_SERVICE_UNAVAILABLE, why);
 }

@@ -142,7 +142,9 @@ gpusort_service_open(const GpuSortServiceDevice *device, int choice, const char 
 	errno = start_thread(&thread);
 	if (errno != 0)
 		ereport(FATAL,
-				(errmsg("gpusort: could not start the thread that opens the device: %m")));
+				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+				 errmsg("gpusort: could not start the thread that opens the device: %m"),
+				 errhint("The limit of processes may be reached: raise \"ulimit -u\" or systemd's TasksMax.")));
 	if (!absorb_barriers_until_end(thread, compat_wait_event("GpusortServiceCall")))
 	{
 		ereport(LOG,
