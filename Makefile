@@ -29,10 +29,10 @@ PG_CPPFLAGS = -Isrc -Icuda -DGPUSORT_VERSION='"$(EXTENSION_VERSION)"'
 
 # ---- the last build ------------------------------------------------------
 
-# `make install` installs what was built.  It takes that build's settings where none are given, since sudo drops the
-# environment.  It refuses other settings, which would build another library.
+# `make install` installs what was built, and `make uninstall` removes it there.  They take that build's settings where
+# none are given, since sudo drops the environment.  They refuse other settings, which would build another library.
 BUILT = built.mk
-ifeq ($(MAKECMDGOALS),install)
+ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
 -include $(BUILT)
 endif
 
@@ -152,7 +152,7 @@ $(BUILT): FORCE
 else
 CC ?= cc
 
-all install installcheck:
+all install uninstall installcheck:
 	@echo 'gpusort: $(PG_CONFIG) or its PGXS is not found: install the package postgresql-server-dev-NN or set PG_CONFIG' >&2; exit 1
 
 clean:
