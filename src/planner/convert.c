@@ -53,6 +53,7 @@
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -338,11 +339,23 @@ make_gather(const Gather *old, const GpuSortPlanInfo *info)
 	return plan;
 }
 
+/* Returns the last of the subquery's columns that the scan reads.  It may read
+ * those that the subquery's result lacks. */
+static AttrNumber
+last_column_read(const SubqueryScan *scan)
+{
+	Bitmapset  *columns = NULL;
+
+	pull_varattnos((Node *) scan->scan.plan.targetlist, scan->scan.scanrelid, &columns);
+	pull_varattnos((Node *) scan->scan.plan.qual, scan->scan.scanrelid, &columns);
+	return bms_prev_member(columns, -1) + FirstLowInvalidHeapAttributeNumber;
+}
+
 /*
  * Drops the copies at the end of a sort's columns that neither the sort nor the
- * query's result reads, if there are only Limits above it.  WITH TIES looks at
- * the columns of ORDER BY, of which a copy may be one.  Estimates stay as they
- * are.
+ * query's result reads, if its query has only Limits above it.  WITH TIES looks
+ * at the columns of ORDER BY, of which a copy may be one.  Estimates stay as
+ * they are.
  *
  * A column that ORDER BY s COLLATE "C" has added has the bytes of s, and the
  * GpuSort sorts by s instead.  If it stayed, each row would have its longest
@@ -355,7 +368,7 @@ drop_copies(Plan *plan, Plan *child, const GpuSortPlanInfo *info, const List *an
 	List	   *columns = get_tlist_exprs(source->targetlist, true);
 	List	   *plans = list_make3(source, child, plan);
 	int			n = list_length(columns);
-	AttrNumber	last_key = 0;
+	AttrNumber	last_read = 0;
 	ListCell   *lc;
 
 	foreach(lc, ancestors)
@@ -363,14 +376,17 @@ drop_copies(Plan *plan, Plan *child, const GpuSortPlanInfo *info, const List *an
 		Limit	   *limit = lfirst(lc);
 
 		if (IsA(limit, SubqueryScan))
+		{
+			last_read = last_column_read((const SubqueryScan *) limit);
 			break;
+		}
 		if (!IsA(limit, Limit) || limit->limitOption == LIMIT_OPTION_WITH_TIES)
 			return;
 		plans = lappend(plans, limit);
 	}
 	for (int i = 0; i < info->order.n_keys; i++)
-		last_key = Max(last_key, info->order.columns[i]);
-	while (n > last_key && list_nth_node(TargetEntry, plan->targetlist, n - 1)->resjunk &&
+		last_read = Max(last_read, info->order.columns[i]);
+	while (n > last_read && list_nth_node(TargetEntry, plan->targetlist, n - 1)->resjunk &&
 		   plain_column(columns, n) != n)
 		n--;
 	if (n == list_length(columns) || !is_projection_capable_plan(source))

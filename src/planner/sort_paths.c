@@ -137,7 +137,7 @@ make_path(PlannerInfo *root, RelOptInfo *rel, Path *child, bool parallel, GpuSor
 
 	if (types == NIL || !gpusort_set_keys(child->pathtarget, types, &info))
 		return NULL;
-	/* an aggregate's own keys come later, and count for no rival */
+	/* behind group keys, an aggregate's own count for no rival */
 	if (!grouping && input->sort.n_keys == 0)
 		input->sort = info;
 	packed = child->total_cost + gpusort_cost_of_packing(&info, child->rows);

@@ -122,6 +122,9 @@ select pg_temp.do_explain('insert into plan_rows(t) select t from plan_rows orde
 select pg_temp.do_explain('select k8 from plan_rows order by t collate "C"', 'costs off, verbose');
 select pg_temp.do_explain('select k8, t from plan_rows order by t collate "C" for update', 'costs off, verbose');
 select pg_temp.do_explain('select k8, t collate "C" as c from plan_rows order by t collate "C"', 'costs off, verbose');
+select pg_temp.do_explain('select count(*) from (select t from plan_rows order by t collate "C" offset 0) x where t > $$1$$', 'costs off, verbose');
+select count(*) from (select t from plan_rows order by t collate "C" offset 0) x where t > '1';
+with x as materialized (select t from plan_rows order by t collate "C") select min(t), max(t), count(*) from x where t > '1';
 -- a constant among the columns of a Sort that was converted
 set enable_hashagg = off;
 select distinct 'x'::text as x, 100 as y, k2 % 3 as z from plan_rows order by z;
