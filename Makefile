@@ -32,8 +32,10 @@ PG_CPPFLAGS = -Isrc -Icuda -DGPUSORT_VERSION='"$(EXTENSION_VERSION)"'
 # `make install` installs what was built, and `make uninstall` removes it there.  They take that build's settings where
 # none are given, since sudo drops the environment.  They refuse other settings, which would build another library.
 BUILT = built.mk
-ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
+ifneq ($(MAKECMDGOALS),)
+ifeq ($(filter-out install uninstall,$(MAKECMDGOALS)),)
 -include $(BUILT)
+endif
 endif
 
 ifdef BUILT_FOR

@@ -24,7 +24,7 @@
  *
  * Often nobody checks the order of rows.  No keys are put together under an ICU
  * collation that sorts strings of ASCII characters as letters of their own, or
- * digits as numbers.  Under one of the C library, a letter may have two
+ * digits as numbers, nor under one of the C library in which a letter has two
  * characters without parts, which no pair shows, such as Uzbek o''.
  *
  * Runs in every process that packs rows.  A locale's parts, 128 kB, stay until
@@ -262,9 +262,9 @@ count_key(GpuSortCollationKeys *keys)
 
 /* --- keys ----------------------------------------------------------------- */
 
-/* Puts a key together, as far as it is needed.  Returns the place of the first
- * character whose part is unknown or none, behind *before; if all have parts,
- * the string's end. */
+/* Puts a key together, as far as it is needed.  Returns the string's length, or
+ * the place of the first character, behind *before, that has no known part or
+ * is not ASCII. */
 static Size
 put_together(const GpuSortCollationKeys *keys, const char *string, Size length, Size *key_length,
 			 uint8 *before)
