@@ -131,15 +131,15 @@ sub go_on
 	continue_service($service);
 }
 
-# Lets the service go on only when the test is already waiting for something else.
-sub continue_service_later
+# Lets the service go on only when the session is gone, while the test waits for something else.
+sub continue_service_without
 {
-	my ($service) = @_;
+	my ($session, $service) = @_;
 	my $child = fork;
 
 	if ($child == 0)
 	{
-		sleep 0.3;
+		sleep 0.01 while kill 0, $session->{pid};
 		open_gate();
 		kill 'CONT', $service;
 		POSIX::_exit(0);
@@ -324,7 +324,7 @@ my @crashes = (
 	{
 		name => 'an immediate shutdown',
 		act => sub {
-			my $child = continue_service_later($_[1]);
+			my $child = continue_service_without(@_);
 
 			$node->stop('immediate');
 			waitpid $child, 0;
