@@ -173,6 +173,5 @@ set max_parallel_workers_per_gather = 1;
 set parallel_setup_cost = 0;
 set parallel_tuple_cost = 0;
 select pg_temp.sorts_all('select week, store, sum(case day when 0 then price end), sum(case day when 1 then price end), sum(case day when 2 then price end), sum(case day when 3 then price end), sum(case day when 4 then price end), sum(case day when 5 then price end) from facts join weeks using (week) group by week, store');
-select pg_temp.sorts_all('select distinct week, store from facts join weeks using (week)');
 select pg_temp.sorts_all('select id, store, sum(case day when 0 then price end), sum(case day when 1 then price end), sum(case day when 2 then price end), sum(case day when 3 then price end), sum(case day when 4 then price end), sum(case day when 5 then price end) from facts join weeks using (week) group by id, store');
 drop table facts, weeks;
