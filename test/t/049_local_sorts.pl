@@ -92,7 +92,7 @@ for my $name ('random', 'three bytes', 'few')
 	is(same_sorts('many rows', 70000, $keys{$name}, 'bits(i, 9) % 3', 'asc'), '', "$name, many rows: as PostgreSQL sorts them");
 }
 
-# --- times, for who reads the log: a busy machine's prove nothing
+# --- times for readers of the log; on a busy machine they prove nothing
 $node->safe_psql('postgres', 'truncate input; insert into input select i, bits(i, 1), i from generate_series(1, 100000) i');
 my ($radix, $compared) = split /\|/, $node->safe_psql('postgres', 'select time_local_sort(array_agg(a order by i), array_agg(b order by i), 9), time_quick_sort(array_agg(a order by i), 9) from input');
 note sprintf '100,000 rows: %.1f ms by radix, %.1f ms by comparing', $radix, $compared;
