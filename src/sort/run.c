@@ -167,16 +167,16 @@ gpusort_run_close(GpuSortRun *run)
 void
 gpusort_run_begin_reading(GpuSortRun *run, Size buffer_bytes)
 {
-	run->buffer_bytes = buffer_bytes;
+	run->usual_bytes = run->buffer_bytes = buffer_bytes;
 	if (run->bytes > 0)
 		run->buffer = MemoryContextAlloc(run->context, buffer_bytes);
 	run->next = run->end = run->buffer;
 }
 
-/* Makes room for a row longer than the buffer, which holds the row's
- * beginning. */
+/* Makes the buffer larger, for a row of which it holds the beginning, or smaller
+ * again. */
 static void
-enlarge_buffer(GpuSortRun *run, Size bytes)
+resize_buffer(GpuSortRun *run, Size bytes)
 {
 	Size		held = run->end - run->next;
 
@@ -212,11 +212,14 @@ gpusort_run_refill(GpuSortRun *run)
 
 	if (run->next == run->end && run->bytes_read == run->bytes)
 		return NULL;
+	/* a longer row filled it, and has gone out */
+	if (run->buffer_bytes > run->usual_bytes)
+		resize_buffer(run, run->usual_bytes);
 	if (run->bytes_read < run->bytes)
 		read_on(run);
 	bytes = gpusort_row_bytes(run->format, run->next);
 	if (bytes > run->buffer_bytes)
-		enlarge_buffer(run, bytes);
+		resize_buffer(run, bytes);
 	while (bytes > (Size) (run->end - run->next) && run->bytes_read < run->bytes)
 		read_on(run);
 	if (bytes > (Size) (run->end - run->next))

@@ -22,7 +22,8 @@ typedef struct GpuSortRun
 	MemoryContext context;		/* the buffer's context */
 	char	   *buffer;
 	Size		filled;			/* of the buffer, while rows are written */
-	Size		buffer_bytes;
+	Size		usual_bytes;	/* of the buffer, while rows are read */
+	Size		buffer_bytes;	/* more while the next row is longer */
 	uint64		bytes_read;		/* read into the buffer so far */
 	const char *next;			/* next row in the buffer */
 	const char *end;			/* end of the buffer's contents */

@@ -131,6 +131,18 @@ ok($rows eq $session->query('fetch all from c'), 'and are right');
 $session->query('rollback; reset gpusort.enabled');
 ok(all_serve(), 'the device is back');
 nothing_left('lost while rows are read');
+
+# --- rows of 4 MB, some of them in each run: the buffers do not stay as long as these
+my $runs_spilled = $watch->query('select runs_spilled from gpusort_stats');
+
+$session->query(q{begin; declare c cursor for
+	select k, id, case when id % 2500 = 0 then repeat('x', 4000000) end as filler from t where id <= 100000 order by k, id; move 99900 in c});
+my $held = $session->query('select sum(used_bytes)::int8 / 1024 from pg_backend_memory_contexts');
+$session->query('rollback');
+my $runs = $watch->query('select runs_spilled from gpusort_stats') - $runs_spilled;
+cmp_ok($runs, '>=', 4, "long rows: $runs runs");
+cmp_ok($held, '<', 12 * 1024, "long rows: the session holds $held kB behind them");
+nothing_left('long rows');
 unlike(slurp_file($node->logfile), qr/TRAP|PANIC|was terminated by signal/, 'no process crashed');
 $session->close;
 $watch->close;
