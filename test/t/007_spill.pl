@@ -1,8 +1,8 @@
 # Sorts beyond the budget of device memory: runs in temporary files, their merge, what the
 # files cost and obey, cursors over them, and jobs that wait for each other's memory.
 #
-#   GPUSORT_SEED          of the queries, and of the moments at which sorts are ended
-#   ROUNDS=all            all queries, not a part of them that is drawn, and more runs than can be merged at once
+#   SEED=N       of the queries, and of the moments at which sorts are ended
+#   ROUNDS=all   all queries, not a part of them that is drawn, and more runs than can be merged at once
 use strict;
 use warnings;
 
@@ -14,9 +14,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-my $seed = $ENV{GPUSORT_SEED} || int(time);
-srand $seed;
-note "seed $seed";
+seed();
 
 my $node = new_server('spill', "gpusort.device_memory = '32MB'", "gpusort.buffer_memory = '160MB'",
 	"gpusort.wait_timeout = '20s'", "gpusort.max_wait_timeout = '10min'", 'synchronize_seqscans = off', 'max_worker_processes = 40', 'max_parallel_workers = 32',

@@ -9,7 +9,7 @@
 #
 # A lost device costs the second after which the server starts the service again, so there
 # are several servers, each with its own sweeps: while one waits, the others go on.  Some calls of each sweep are
-# tried, from a random one on; with ROUNDS=all, all of them.
+# tried, from a random one on (SEED=N says which); with ROUNDS=all, all of them.
 use strict;
 use warnings;
 
@@ -21,9 +21,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-my $seed = $ENV{SEED} // int(time);
-srand $seed;
-note "seed $seed";
+seed();
 
 my $lost = qr/^(psql:\S+ )?ERROR:  58000: the sort device failed during a sort\nDETAIL:  .+\nHINT:  Retry the query\.  If no device serves, PostgreSQL sorts the rows\./;
 my $no_memory = qr/^(psql:\S+ )?ERROR:  53200: the sort device ran out of memory during a sort\nDETAIL:  .+\nHINT:  Retry the query when the device has more free memory/;

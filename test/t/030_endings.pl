@@ -19,9 +19,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-my $seed = $ENV{SEED} // int(time);
-srand $seed;
-note "seed $seed";
+seed();
 
 my $node = new_server('endings', 'client_connection_check_interval = 20ms', "gpusort.device_memory = '64MB'",
 	'synchronize_seqscans = off');

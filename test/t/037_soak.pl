@@ -2,7 +2,7 @@
 # memory, open files and temporary files stay where they are.
 #
 #   GPUSORT_SOAK_SECONDS   how long (12 here; test/load/soak runs it for an hour)
-#   GPUSORT_SEED           of the random choices
+#   SEED=N                 of the random choices
 #
 # Each round ends quiet, and then everything is sampled.  A straight line is fitted
 # to the samples after the first fifth; what it gains from the first to the last of
@@ -19,12 +19,11 @@ use Test::More;
 use Time::HiRes qw(time sleep);
 
 my $seconds = $ENV{GPUSORT_SOAK_SECONDS} || 12;
-my $seed = $ENV{GPUSORT_SEED} || int(time);
 my $at_once = 4;
 my $megabyte = 1024 * 1024;
 
-srand $seed;
-note "seed $seed, $seconds seconds";
+seed();
+note "$seconds seconds";
 
 my $node = new_server('soak', "gpusort.device_memory = '96MB'", "gpusort.buffer_memory = '64MB'",
 	"work_mem = '8MB'", 'max_worker_processes = 24', 'max_parallel_workers = 16',

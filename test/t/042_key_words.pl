@@ -2,8 +2,8 @@
 # random, all pairs, ASC and DESC, with each number of words that the type can have.  Then sorts
 # of the same values by the device against PostgreSQL's own.
 #
-#   GPUSORT_SEED   of the values
-#   ROUNDS=all     all of them; by default a part is drawn, as each value meets each other one
+#   SEED=N       of the values
+#   ROUNDS=all   all of them; by default a part is drawn, as each value meets each other one
 use strict;
 use warnings;
 
@@ -15,9 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
 
-my $seed = $ENV{GPUSORT_SEED} || int(time);
-srand $seed;
-note "seed $seed";
+seed();
 
 # test/run builds it there
 my $module = "$ENV{TESTDIR}/modules/key_words/key_words";

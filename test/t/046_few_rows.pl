@@ -1,7 +1,7 @@
 # Sorts whose estimate is wrong: they begin as PostgreSQL's own, and go to the device when more
 # rows come than gpusort.min_rows; the rows are the same in any case.
 #
-#   GPUSORT_SEED   of the walks
+#   SEED=N   of the walks
 use strict;
 use warnings;
 
@@ -14,9 +14,7 @@ use SortWalks;
 use Test::More;
 use Time::HiRes qw(sleep);
 
-my $seed = $ENV{GPUSORT_SEED} || int(time);
-srand $seed;
-note "seed $seed";
+seed();
 
 my $node = new_server('few_rows', 'gpusort.min_rows = 1000', 'autovacuum = off', "gpusort.buffer_memory = '64MB'", "work_mem = '16MB'");
 wait_for_state($node, 'serving');

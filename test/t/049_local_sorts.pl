@@ -2,7 +2,7 @@
 # inputs around the sizes where its ways change, keys that differ in some bytes only, equal ones, NULLs; rows
 # with equal keys stay in the order they came in.
 #
-#   GPUSORT_SEED   of the values
+#   SEED=N   of the values
 use strict;
 use warnings;
 
@@ -13,8 +13,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $seed = $ENV{GPUSORT_SEED} || int(time);
-note "seed $seed";
+my $seed = seed();
 
 # test/run builds it there
 my $module = "$ENV{TESTDIR}/modules/local_sorts/local_sorts";

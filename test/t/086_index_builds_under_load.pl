@@ -4,6 +4,7 @@
 # the rows of a sequential scan, in new snapshots and in the old one.
 #
 #   GPUSORT_LOAD_SECONDS   how long (10 here; test/load/index_builds takes 3600)
+#   SEED=N                 which builds have workers
 use strict;
 use warnings;
 
@@ -14,6 +15,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
+
+seed();
 
 my $seconds = $ENV{GPUSORT_LOAD_SECONDS} || 10;
 my $node = new_server('index_builds_under_load', 'max_worker_processes = 20', 'max_parallel_workers = 12', 'max_parallel_maintenance_workers = 2',

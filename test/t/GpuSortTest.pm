@@ -21,7 +21,7 @@ use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 
 our @EXPORT = qw(new_server copy_of_installation use_stand_ins use_neighbours wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still nobody_sorts draw
   seconds make_tables make_gate digest sorts_on_device nothing_left_over milliseconds
-  open_files temporary_files);
+  open_files temporary_files seed);
 
 my @forced = (
 	"gpusort.min_rows = 0",
@@ -38,6 +38,16 @@ our $device = $ENV{GPUSORT_TEST_DEVICE} // 'host';
 
 # Some tests draw a part of their cases, by the seed that they print.  With ROUNDS=all they run all of them.
 our $all_cases = ($ENV{ROUNDS} // '') eq 'all';
+
+# A test that draws prints its seed.  SEED=N makes it draw the same again.
+sub seed
+{
+	my $seed = $ENV{SEED} // time;
+
+	srand $seed;
+	note "seed $seed";
+	return $seed;
+}
 
 # So many of the cases, in their order.
 sub draw
