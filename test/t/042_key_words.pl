@@ -25,7 +25,6 @@ wait_for_state($node, 'serving');
 $node->safe_psql('postgres', qq{
 	create function check_key_words(elements anyarray, typmod int, descending bool, words int, prefix bytea) returns int language c as '$module';
 	create function most_key_words(value anyelement, typmod int) returns int language c as '$module';
-	create function time_key_words(elements anyarray, typmod int, words int, rounds int) returns float8 language c as '$module';
 
 	-- labels before, behind and between the first ones, so many that they are numbered anew
 	create type mood as enum ('m1', 'm2', 'm3', 'm4');
@@ -477,18 +476,6 @@ SKIP:
 	cmp_ok($remembered->($short, 1000, 3), '<', 1000, 'not those whose place another one has taken');
 	is($remembered->($short, 20000, 1), 0, 'strings that do not come again are forgotten');
 	cmp_ok($remembered->(q{case when i % 4 > 0 then 'b' || i % 300 else 'b' || i end}, 20000, 1), '>', 8000, 'a quarter of others does not matter');
-}
-
-# --- time ------------------------------------------------------------------------------
-
-for my $timed ([ 'uuid', 2, [ hex_values(32) ] ], [ 'interval', 2, [ intervals() ] ], [ 'numeric', 1, [ map { sprintf '%.2f', rand 1e8 } 1 .. 400 ], typmod(15, 2) ],
-	[ 'numeric', 1, [ map { sprintf '%.2f', rand 1e8 } 1 .. 400 ] ], [ 'numeric', 2, [ map { sprintf '%.9f', rand 1e12 } 1 .. 400 ] ], [ 'mood', 1, \@moods ],
-	[ 'inet', 2, [ addresses() ] ], [ 'bytea', 2, \@bytes ], [ 'varbit', 2, [ strings(100, 0, 1) ] ], [ 'tail', 1, \@bytes ])
-{
-	my ($type, $words, $values, $typmod) = @$timed;
-	my $ns = $node->safe_psql('postgres', 'select round(time_key_words(' . array_of($type, $values) . ', ' . ($typmod // -1) . ", $words, 5000)::numeric, 1)");
-
-	note "$type in $words words: $ns ns a value";
 }
 
 # --- sorts -----------------------------------------------------------------------------
