@@ -168,7 +168,6 @@ $reading->query('commit');
 $reading->close;
 
 # --- more than the machine lets a process have
-my $log_from = -s $node->logfile;
 reload_with(host_threads => 1024);
 ok($node->poll_query_until('postgres', "select state in ('serving', 'unavailable') and name is distinct from 'host (4 threads)' from gpusort_devices"),
 	'1024 threads: they are there, or the view says why not: ' . $node->safe_psql('postgres', "select coalesce(name, detail) from gpusort_devices"));
