@@ -9,7 +9,7 @@ use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time sleep);
+use Time::HiRes qw(sleep);
 
 my $node = new_server('limits', "gpusort.buffer_memory = '16MB'", "gpusort.device_memory = '32MB'", "work_mem = '64MB'");
 wait_for_state($node, 'serving');

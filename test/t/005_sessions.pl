@@ -9,7 +9,6 @@ use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time sleep);
 
 my $node = new_server('sessions', "max_wal_senders = 3");
 wait_for_state($node, 'serving');

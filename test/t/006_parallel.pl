@@ -9,7 +9,6 @@ use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time sleep);
 
 my $node = new_server('parallel', "shared_preload_libraries = 'gpusort, $ENV{TESTDIR}/modules/scan_calls/scan_calls'", 'max_worker_processes = 48', 'max_parallel_workers = 40',
 	'max_parallel_workers_per_gather = 4', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',

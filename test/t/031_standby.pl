@@ -9,7 +9,6 @@ use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time sleep);
 
 my $primary = new_server('primary', 'max_wal_senders = 3');
 wait_for_state($primary, 'serving');

@@ -12,7 +12,7 @@ use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time sleep);
+use Time::HiRes qw(sleep);
 
 my $rows = $ENV{GPUSORT_LOAD_ROWS} || 50000;
 my $seconds = $ENV{GPUSORT_LOAD_SECONDS} || 2;

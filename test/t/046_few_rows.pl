@@ -12,7 +12,6 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SortWalks;
 use Test::More;
-use Time::HiRes qw(sleep);
 
 seed();
 

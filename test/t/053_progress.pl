@@ -12,7 +12,7 @@ use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time sleep alarm);
+use Time::HiRes qw(sleep alarm);
 
 my $node = new_server('progress', "gpusort.device_memory = '64MB'", "gpusort.buffer_memory = '64MB'",
 	"gpusort.wait_timeout = '10min'", "gpusort.max_wait_timeout = '10min'", 'synchronize_seqscans = off',
