@@ -122,14 +122,14 @@ sub by_the_page
 
 $node->safe_psql('postgres', q{
 	create table read(a int2, id int4 not null, k int8, note text);
-	alter table read set (autovacuum_enabled = off, parallel_workers = 2);
+	alter table read set (parallel_workers = 2);
 	insert into read select i % 5, i, nullif(i * 7919::int8 % 50021, 77), case when i % 10 <> 0 then 'n' || i end from generate_series(1, 60000) i;
 	delete from read where id % 1000 = 0;
 	update read set k = -id where id % 500 = 1;
 	alter table read add later int4;
 	insert into read select 1, i, i, 'late', i from generate_series(60001, 61000) i;
 	create table fixed(id int4 not null, k int8 not null, b bool, f float4, d timestamptz, u uuid);
-	alter table fixed set (autovacuum_enabled = off, parallel_workers = 2);
+	alter table fixed set (parallel_workers = 2);
 	insert into fixed select i, i * 7919::int8 % 50021, i % 2 = 0, case when i % 9 <> 0 then i / 7.0 end, now() - i * interval '1 minute', md5(i::text)::uuid from generate_series(1, 60000) i;
 	analyze read;
 	analyze fixed});

@@ -27,8 +27,7 @@ note "$seconds seconds";
 
 my $node = new_server('soak', "gpusort.device_memory = '96MB'", "gpusort.buffer_memory = '64MB'",
 	"work_mem = '8MB'", 'max_worker_processes = 24', 'max_parallel_workers = 16',
-	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0',
-	'autovacuum = off');
+	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
 wait_for_state($node, 'serving');
 make_tables($node);
 $node->safe_psql('postgres', q{

@@ -15,7 +15,7 @@ use Test::More;
 
 seed();
 
-my $node = new_server('few_rows', 'gpusort.min_rows = 1000', 'autovacuum = off', "gpusort.buffer_memory = '64MB'", "work_mem = '16MB'");
+my $node = new_server('few_rows', 'gpusort.min_rows = 1000', "gpusort.buffer_memory = '64MB'", "work_mem = '16MB'");
 wait_for_state($node, 'serving');
 # the planner takes a table's density from pg_class
 $node->safe_psql('postgres', q{

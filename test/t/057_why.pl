@@ -11,8 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('why', 'gpusort.debug_force = off', 'gpusort.min_rows = 10000', 'autovacuum = off',
-	'max_parallel_workers_per_gather = 0', 'timezone = UTC');
+my $node = new_server('why', 'gpusort.debug_force = off', 'gpusort.min_rows = 10000', 'timezone = UTC');
 
 wait_for_state($node, 'serving');
 $node->safe_psql('postgres', q{
@@ -20,7 +19,6 @@ $node->safe_psql('postgres', q{
 		from generate_series(1, 60000) i;
 	create table small as select * from t limit 10;
 	create table wide as select i as id, repeat('w', 1000) as filler from generate_series(1, 2000) i;
-	alter table wide set (autovacuum_enabled = off);
 	create table indexed as select i / 100 as a, i as b from generate_series(1, 60000) i;
 	create index on indexed(a);
 	create index on indexed(b);

@@ -15,7 +15,7 @@ use Time::HiRes qw(usleep);
 
 use_stand_ins();
 $GpuSortTest::device = 'host,host';
-my $node = new_server('several', "gpusort.device_memory = '128MB'", "gpusort.buffer_memory = '256MB'", 'autovacuum = off');
+my $node = new_server('several', "gpusort.device_memory = '128MB'", "gpusort.buffer_memory = '256MB'");
 
 sub rows_of
 {

@@ -13,7 +13,7 @@ use GpuSortTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('hung_device', 'gpusort.host_threads = 1', "gpusort.device_memory = '2GB'", 'autovacuum = off');
+my $node = new_server('hung_device', 'gpusort.host_threads = 1', "gpusort.device_memory = '2GB'");
 wait_for_state($node, 'serving');
 $node->safe_psql('postgres', q{create unlogged table rows as select i * 7919::int8 % 4000037 as k, i * 104729::int8 % 4000037 as l, i as id from generate_series(1, 4000000) i});
 

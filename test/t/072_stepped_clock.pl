@@ -17,7 +17,7 @@ my $node;
 {
 	local $ENV{LD_PRELOAD} = "$FindBin::RealBin/../modules/stepped_clock/stepped_clock.so";
 	local $ENV{GPUSORT_TEST_CLOCK_FILE} = $step;
-	$node = new_server('clock', "gpusort.buffer_memory = '16MB'", "gpusort.device_memory = '32MB'", 'autovacuum = off');
+	$node = new_server('clock', "gpusort.buffer_memory = '16MB'", "gpusort.device_memory = '32MB'");
 }
 wait_for_state($node, 'serving');
 make_tables($node);

@@ -10,7 +10,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('build_reports', 'autovacuum = off', 'gpusort.debug_force = off', 'gpusort.min_rows = 2000', 'timezone = UTC');
+my $node = new_server('build_reports', 'gpusort.debug_force = off', 'gpusort.min_rows = 2000', 'timezone = UTC');
 wait_for_state($node, 'serving');
 $node->safe_psql('postgres', q{
 	create table t as select i as id, md5(i::text) as s, array[i] as a, (i % 100)::int8 as k from generate_series(1, 30000) i;

@@ -14,7 +14,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('index_consistency', "wal_consistency_checking = 'all'", "gpusort.device_memory = '32MB'", 'autovacuum = off', 'max_wal_size = 2GB',
+my $node = new_server('index_consistency', "wal_consistency_checking = 'all'", "gpusort.device_memory = '32MB'", 'max_wal_size = 2GB',
 	'max_worker_processes = 20', 'max_parallel_workers = 12', 'max_parallel_maintenance_workers = 2', 'min_parallel_table_scan_size = 0');
 wait_for_state($node, 'serving');
 make_tables($node);

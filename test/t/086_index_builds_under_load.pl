@@ -20,7 +20,7 @@ seed();
 
 my $seconds = $ENV{GPUSORT_LOAD_SECONDS} || 10;
 my $node = new_server('index_builds_under_load', 'max_worker_processes = 20', 'max_parallel_workers = 12', 'max_parallel_maintenance_workers = 2',
-	'min_parallel_table_scan_size = 0', 'autovacuum = off', 'max_wal_size = 2GB');
+	'min_parallel_table_scan_size = 0', 'max_wal_size = 2GB');
 wait_for_state($node, 'serving');
 make_tables($node);
 $node->safe_psql('postgres', q{

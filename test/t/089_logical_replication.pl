@@ -10,8 +10,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $publisher = new_server('publisher', 'wal_level = logical', 'autovacuum = off');
-my $subscriber = new_server('subscriber', 'autovacuum = off');
+my $publisher = new_server('publisher', 'wal_level = logical');
+my $subscriber = new_server('subscriber');
 wait_for_state($_, 'serving') for $publisher, $subscriber;
 
 my $native = 'set gpusort.enabled = off;';
