@@ -49,7 +49,7 @@ sub seed
 	return $seed;
 }
 
-# So many of the cases, in their order.
+# Draws n of the cases and keeps their order.
 sub draw
 {
 	my ($n, @cases) = @_;
@@ -269,8 +269,8 @@ sub make_tables
 		analyze small;});
 }
 
-# The service frees a sort's memory a moment after the query has ended.  Who counts on this memory, and may not wait for it,
-# waits here until there is no sort.
+# The service frees a sort's memory a moment after the query has ended.  A test that needs this memory at once first waits here
+# until no sort is open.
 sub nobody_sorts
 {
 	my ($node) = @_;
@@ -369,7 +369,7 @@ package GpuSortTest::Session;
 use Time::HiRes qw(time sleep);
 use PostgreSQL::Test::Utils;
 
-# It lives for so many seconds at most (1800), whatever it waits for.
+# The session is ended after this many seconds, whatever it waits for.
 sub new
 {
 	my ($class, $node, $seconds) = @_;

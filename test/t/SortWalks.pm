@@ -45,7 +45,7 @@ sub walk
 			"move $near", "move backward $near", 'fetch absolute ' . (1 + int rand $rows), 'fetch absolute -' . $near, 'fetch last', 'fetch first',
 			'move forward all', 'move backward all')[ rand 14 ];
 	}
-	return map { "$_ " . (/^fetch|^move/ ? 'from c' : '') } @walk;
+	return map { "$_ from c" } @walk;
 }
 
 # The walk's rows over the query, natively and by the device: the same, from so many runs at
@@ -68,7 +68,7 @@ sub same_walk
 	is(counter('native_device_memory'), $native, "$what: the device took all of it") if $least_runs >= 2;
 }
 
-# Steps forward and back, marks and returns, in all so many at least.
+# Random steps forward and back, with marks and restores; at least $length of them.
 sub random_steps
 {
 	my ($steps, $length) = ('', @_);
