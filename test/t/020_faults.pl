@@ -317,8 +317,6 @@ sub run_sweeps
 	}
 }
 
-sub hash_of { return "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from ($_[0]) q"; }
-
 # A query's rows by a digest.
 sub digest_run
 {
@@ -328,11 +326,11 @@ sub digest_run
 	{
 		my ($rig) = @_;
 		my $session = $rig->{session};
-		my $right = $rig->{node}->safe_psql('postgres', 'set gpusort.enabled = off; ' . hash_of($query));
+		my $right = digest($rig->{node}, $query, 'set gpusort.enabled = off;');
 
 		return sub
 		{
-			my $got = $session->query(hash_of($query));
+			my $got = $session->query(digest_query($query));
 			my $error = $session->error;
 			return ('', 0) if $error eq '' && $got eq $right;
 			return ('', 1) if $options{may_fail} && $error =~ $options{may_fail};

@@ -21,7 +21,7 @@ use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 
 our @EXPORT = qw(new_server copy_of_installation use_stand_ins use_neighbours wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still nobody_sorts draw
   seconds make_tables make_gate digest sorts_on_device nothing_left_over milliseconds
-  open_files temporary_files seed);
+  open_files temporary_files seed reload_with digest_query);
 
 my @forced = (
 	"gpusort.min_rows = 0",
@@ -278,14 +278,29 @@ sub nobody_sorts
 	return $node->poll_query_until('postgres', 'select sum(open_jobs) = 0 and sum(reserved_bytes) = 0 from gpusort_devices');
 }
 
+# Changes settings of the server and reloads them.
+sub reload_with
+{
+	my ($node, %settings) = @_;
+
+	$node->safe_psql('postgres', join '', map({ "alter system set $_ = '$settings{$_}'; " } sort keys %settings), 'select pg_reload_conf()');
+	return;
+}
+
+# The query of digest.
+sub digest_query
+{
+	my ($query) = @_;
+
+	return "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from ($query) q";
+}
+
 # A hash of a query's rows in their order.
 sub digest
 {
 	my ($node, $query, $settings) = @_;
 
-	$settings //= '';
-	return $node->safe_psql('postgres',
-		"$settings select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from ($query) q");
+	return $node->safe_psql('postgres', join ' ', $settings // (), digest_query($query));
 }
 
 # True if the query, as planned now, is done by the device.
