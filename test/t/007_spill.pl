@@ -19,28 +19,18 @@ srand $seed;
 note "seed $seed";
 
 my $node = new_server('spill', "gpusort.device_memory = '32MB'", "gpusort.buffer_memory = '160MB'",
-	"gpusort.wait_timeout = '20s'", "gpusort.max_wait_timeout = '10min'", 'synchronize_seqscans = off', 'max_worker_processes = 40', 'max_parallel_workers = 32',
+	"gpusort.wait_timeout = '20s'", "gpusort.max_wait_timeout = '10min'", 'max_worker_processes = 40', 'max_parallel_workers = 32',
 	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
 wait_for_state($node, 'serving');
 make_tables($node);
-# gate(i, at, name): passes i on; from at on it waits until the file name is in the data
-# directory.  Parallel workers may call it.
+make_gate($node);
 $node->safe_psql('postgres', q{
 	alter table big set (parallel_workers = 2);
 	create table twice as select (i::int8 * 7919) % 600011 as k, i as id, repeat('f', 40) as filler from generate_series(1, 600000) i;
 	create table many as select i from generate_series(1, 3000) i;
 	alter table twice set (parallel_workers = 2);
 	alter table many set (parallel_workers = 2);
-	analyze twice, many;
-	create function gate(i int4, at int4, name text) returns int4 volatile parallel safe language plpgsql as $$
-		begin
-			if i >= at then
-				while pg_stat_file(name, true) is null loop
-					perform pg_sleep(0.01);
-				end loop;
-			end if;
-			return i;
-		end $$});
+	analyze twice, many});
 
 sub open_gate { append_to_file($node->data_dir . "/$_[0]", '') }
 

@@ -13,7 +13,7 @@ use Test::More;
 
 my $node = new_server('fairness', "gpusort.device_memory = '64MB'", "gpusort.buffer_memory = '256MB'",
 	"gpusort.wait_timeout = '20s'", "gpusort.max_wait_timeout = '10min'", "work_mem = '64MB'",
-	'synchronize_seqscans = off', 'max_parallel_workers_per_gather = 0');
+	'max_parallel_workers_per_gather = 0');
 wait_for_state($node, 'serving');
 make_tables($node);
 $node->safe_psql('postgres', q{

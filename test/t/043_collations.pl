@@ -18,7 +18,7 @@ my $rows = 100000;
 my $device = $GpuSortTest::device eq 'host' ? 'host' : 'gpu';
 my $node = new_server('collations', "gpusort.buffer_memory = '160MB'", 'max_parallel_workers = 8',
 	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0',
-	'synchronize_seqscans = off', 'autovacuum = off');
+	'autovacuum = off');
 wait_for_state($node, 'serving');
 
 # --- the locales

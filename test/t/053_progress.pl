@@ -15,23 +15,15 @@ use Test::More;
 use Time::HiRes qw(time sleep alarm);
 
 my $node = new_server('progress', "gpusort.device_memory = '64MB'", "gpusort.buffer_memory = '64MB'",
-	"gpusort.wait_timeout = '10min'", "gpusort.max_wait_timeout = '10min'", 'synchronize_seqscans = off',
+	"gpusort.wait_timeout = '10min'", "gpusort.max_wait_timeout = '10min'",
 	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'enable_hashjoin = off', 'enable_nestloop = off');
 wait_for_state($node, 'serving');
 make_tables($node);
+make_gate($node);
 $node->safe_psql('postgres', q{
 	alter table big set (parallel_workers = 2);
 	create table twice as select (i::int8 * 7919) % 600011 as k, i as id, repeat('f', 40) as filler from generate_series(1, 600000) i;
 	analyze twice;
-	create function gate(i int4, at int4, name text) returns int4 volatile parallel safe language plpgsql as $$
-		begin
-			if i >= at then
-				while pg_stat_file(name, true) is null loop
-					perform pg_sleep(0.01);
-				end loop;
-			end if;
-			return i;
-		end $$;
 	create function fails(i int4, at int4) returns int4 volatile language plpgsql as $$
 		begin
 			return 1 / (i - at);
@@ -455,7 +447,7 @@ for my $signal ('INT', 'TERM')
 }
 
 # the service ends: sorts that have rows there are over, those whose rows are in files are not
-$node->safe_psql('postgres', 'alter function gate stable');
+$node->safe_psql('postgres', 'alter function gate(int4, int4, text) stable');
 my $lost = session_of('');
 my $merging = session_of('');
 cursor_in($merging, 'select * from twice order by k');

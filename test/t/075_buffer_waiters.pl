@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 # no sort waits for longer than twice what the native sort is estimated to take: with these settings, for minutes
-my $node = new_server('buffer_waiters', "gpusort.buffer_memory = '16MB'", 'autovacuum = off', 'synchronize_seqscans = off', "work_mem = '64kB'", 'seq_page_cost = 1000000',
+my $node = new_server('buffer_waiters', "gpusort.buffer_memory = '16MB'", 'autovacuum = off', "work_mem = '64kB'", 'seq_page_cost = 1000000',
 	"gpusort.wait_timeout = '5min'", "gpusort.max_wait_timeout = '5min'");
 wait_for_state($node, 'serving');
 make_tables($node);

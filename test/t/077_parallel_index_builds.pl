@@ -17,7 +17,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = new_server('parallel_index_builds', "shared_preload_libraries = 'gpusort, pg_stat_statements'", "gpusort.device_memory = '32MB'",
-	'autovacuum = off', 'synchronize_seqscans = off', 'max_worker_processes = 20', 'max_parallel_workers = 12', 'max_parallel_maintenance_workers = 4',
+	'autovacuum = off', 'max_worker_processes = 20', 'max_parallel_workers = 12', 'max_parallel_maintenance_workers = 4',
 	'min_parallel_table_scan_size = 0', 'compute_query_id = on');
 my $go = $node->data_dir . '/go';
 

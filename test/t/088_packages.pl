@@ -14,7 +14,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $libraries = use_neighbours();
-my $node = new_server('packages', 'autovacuum = off', 'synchronize_seqscans = off');
+my $node = new_server('packages', 'autovacuum = off');
 wait_for_state($node, 'serving');
 $node->safe_psql('postgres', 'create table small as select (i * 7919) % 10007 as k, i as id from generate_series(1, 10000) i; analyze small');
 my $native = 'set gpusort.enabled = off;';

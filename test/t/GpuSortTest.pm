@@ -29,6 +29,8 @@ my @forced = (
 	"max_parallel_workers_per_gather = 0",
 	# statistics change when a test says so
 	"autovacuum = off",
+	# a gate stands at a row of a table, and scans begin with its first one
+	"synchronize_seqscans = off",
 	# many tests halt the service, for longer than a user would wait
 	"gpusort.service_timeout = 0",
 	"jit = off");
@@ -76,16 +78,16 @@ sub new_server
 	return $node;
 }
 
-# Creates gate(i, at, name): it passes i on, and at row at it waits until the file name is in the data directory.  And gate(), which
-# waits for the file gate, in workers too.
+# Creates gate(i, at, name): it passes i on, and from at on it waits until the file name is in the data directory.  And gate(), which
+# waits for the file gate.  Workers may call both.
 sub make_gate
 {
 	my ($node) = @_;
 
 	$node->safe_psql('postgres', q{
-		create function gate(i int4, at int4, name text) returns int4 volatile language plpgsql as $$
+		create function gate(i int4, at int4, name text) returns int4 volatile parallel safe language plpgsql as $$
 			begin
-				if i = at then
+				if i >= at then
 					while pg_stat_file(name, true) is null loop
 						perform pg_sleep(0.01);
 					end loop;
