@@ -138,6 +138,7 @@ is($standby->safe_psql('postgres', q{set enable_seqscan = off; select count(*), 
 	$node->safe_psql('postgres', q{set enable_indexscan = off; set enable_bitmapscan = off; select count(*), sum(few) from d where k > 0}), 'and finds its rows by them');
 nothing_left_over($node, 'builds');
 $_->stop for $standby, $node;
-unlike(slurp_file($_->logfile), qr/inconsistent page|TRAP|PANIC|leak|XX000/, 'no word of trouble in the log') for $node, $standby;
+unlike(slurp_file($standby->logfile), qr/inconsistent page/, 'WAL gives the same pages');
+quiet_log($_) for $node, $standby;
 
 done_testing();

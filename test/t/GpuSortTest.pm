@@ -20,7 +20,7 @@ use Test::More;
 use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 
 our @EXPORT = qw(new_server copy_of_installation use_stand_ins use_neighbours wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still nobody_sorts draw
-  seconds make_tables make_gate digest sorts_on_device nothing_left_over milliseconds
+  seconds make_tables make_gate hold_buffers release_buffers digest sorts_on_device nothing_left_over quiet_log milliseconds
   open_files temporary_files);
 
 my @forced = (
@@ -33,6 +33,8 @@ my @forced = (
 	"synchronize_seqscans = off",
 	# many tests halt the service, for longer than a user would wait
 	"gpusort.service_timeout = 0",
+	# with each line's SQLSTATE, for quiet_log
+	"log_line_prefix = '%m [%p] %e %q%a '",
 	"jit = off");
 
 # The device under test.
@@ -309,6 +311,17 @@ sub nothing_left_over
 	is($got, $clean, "$after: nothing is left over");
 	ok(sorts_on_device($node, 'select * from small order by k'), "$after: the device sorts again");
 	nobody_sorts($node);
+}
+
+# The log of a server that was stopped: no leak, no internal error but one that the test means to cause, and no process has
+# crashed but those that a test has killed.
+sub quiet_log
+{
+	my ($node, $meant) = @_;
+
+	$meant //= qr/(?!)/;
+	unlike(slurp_file($node->logfile), qr/TRAP:|PANIC|leak|\bXX000\b.*(?:ERROR|FATAL):  (?!$meant)|terminated by signal (?!9:)/, 'no word of trouble in the log of ' . $node->name);
+	return;
 }
 
 # The files that a process has open, with numbers that differ from one to the next left out.
