@@ -48,7 +48,7 @@ my @builds = (
 
 # --- storms: until the file "calm" is in the data directory
 
-my @storms = map { GpuSortTest::Session->new($node, 1800) } 1 .. 3;
+my @storms = map { GpuSortTest::Session->new($node) } 1 .. 3;
 my $until_calm = q{while pg_stat_file('calm', true) is null loop %s commit; perform pg_sleep(0.02); end loop;};
 my @sends = (
 	q{create or replace function stormy(i int4) returns int4 immutable parallel safe language plpgsql as 'begin return i / 3; end';},

@@ -92,7 +92,7 @@ sub compare_scans
 	return;
 }
 
-my ($old, $builder, $cleaner) = map { GpuSortTest::Session->new($node, $seconds + 600) } 1 .. 3;
+my ($old, $builder, $cleaner) = map { GpuSortTest::Session->new($node, $seconds) } 1 .. 3;
 $builder->query('set client_min_messages = warning; set gpusort.index_builds = on');
 
 my $start = time;

@@ -374,7 +374,7 @@ package GpuSortTest::Session;
 use Time::HiRes qw(time sleep);
 use PostgreSQL::Test::Utils;
 
-# It lives for so many seconds at most (1800), whatever it waits for.
+# It lives for four hours at most, whatever it waits for, or for so many seconds more.
 sub new
 {
 	my ($class, $node, $seconds) = @_;
@@ -383,7 +383,7 @@ sub new
 	$self->{psql} = IPC::Run::start(
 		[ 'psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres') ],
 		'<', \$self->{in}, '>', \$self->{out}, '2>', \$self->{err},
-		IPC::Run::timeout($seconds // 1800));
+		IPC::Run::timeout(4 * 3600 + ($seconds // 0)));
 	$self->{pid} = $self->query('select pg_backend_pid()');
 	return $self;
 }
