@@ -106,6 +106,32 @@ sub make_gate
 	return;
 }
 
+# Four sorts that stop before their last rows, at the gate of that name: they have all 16 buffers of a server with
+# gpusort.buffer_memory = '16MB', until release_buffers.
+sub hold_buffers
+{
+	my ($node, $gate) = @_;
+	my @sorts = map { GpuSortTest::Session->new($node) } 1 .. 4;
+
+	for (@sorts)
+	{
+		$_->send("select count(*) from (select * from big where gate(id, 250000, '$gate') > 0 order by k, id offset 0) s");
+		$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $_->{pid}") or die 'a sort did not come to its gate';
+	}
+	ok($node->poll_query_until('postgres', 'select free_buffer_bytes = 0 from gpusort_devices'), "$gate: four sorts have all buffers");
+	return @sorts;
+}
+
+sub release_buffers
+{
+	my ($node, $gate, @sorts) = @_;
+
+	append_to_file($node->data_dir . "/$gate", '');
+	is($_->finish, '300000', "$gate: those that had the buffers go on") for @sorts;
+	$_->close for @sorts;
+	return;
+}
+
 # A copy of the installation, for a test to change: where its bindir, sharedir and pkglibdir are.  PostgreSQL
 # finds its files by the place of its programs, so these are copied, and all else is linked.
 sub copy_of_installation
