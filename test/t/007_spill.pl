@@ -306,16 +306,20 @@ like($parallel->finish, qr/Sort Method: (host|gpu)\n.*Gather/s, 'a parallel plan
 $parallel->close;
 
 # rows for which there is no memory are runs of their own, and wait for none
-hold_memory($holder);
+$held = hold_memory($holder);
 $holder->query('close h1');
+# the memory of a sort comes back a moment after its end
+my $others_hold_none = "select open_jobs = $held - 1 and reserved_bytes = (select sum(reserved_bytes) from gpusort_progress where pid = $holder->{pid}) from gpusort_devices";
 $waited = counter('waited');
 for my $megabytes (draw(1, 20, 45, 100))
 {
 	my $long = "select i, repeat(chr(97 + i % 26), $megabytes * 1000000) as long from generate_series(1, 3) i order by -i";
+	$node->poll_query_until('postgres', $others_hold_none);
 	my $plan = $session->query(explain($long));
 
 	like($plan, qr/external merge\s+Runs: \d+\s+Merge Order: backend/, "rows of $megabytes MB are runs");
 	unlike($plan, qr/native/, "rows of $megabytes MB: nothing is native");
+	$node->poll_query_until('postgres', $others_hold_none);
 	is($session->query(hashes($long, 'i')), $session->query('set gpusort.enabled = off; ' . hashes($long, 'i') . '; set gpusort.enabled = on'), "rows of $megabytes MB: are PostgreSQL's");
 }
 is(counter('waited'), $waited, 'and none of them waits');
