@@ -140,11 +140,13 @@ my @cursors = map {
 } grep { $_->[0] =~ /^(?:WindowAgg|Group|GroupAggregate|Unique|SetOp)$/ } @sites;
 push @cursors, [ 'a CTE', 'with c as materialized (select id, filler from big order by k) select * from c' ],
 	[ 'a merge join', 'select a.m, b.id from (select k % 500 as m from big where id <= 2000) a join (select k % 500 as m, id, filler from big where id <= 100000) b on a.m = b.m' ];
+my %plans = map { $_->[0] => $_->[2] } @sites;
 for my $cursor (@cursors)
 {
 	my ($name, $query) = @$cursor;
 	my $session = session();
 
+	like($session->query("explain (costs off) declare c cursor for $query"), $plans{$name}, "a cursor below $name: planned");
 	$session->query("begin; declare c cursor for $query; fetch 3 from c");
 	is($session->error, '', "a cursor below $name is open");
 
