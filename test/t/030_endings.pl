@@ -21,8 +21,7 @@ use Time::HiRes qw(time sleep);
 
 seed();
 
-my $node = new_server('endings', 'client_connection_check_interval = 20ms', "gpusort.device_memory = '64MB'",
-	'synchronize_seqscans = off');
+my $node = new_server('endings', 'client_connection_check_interval = 20ms', "gpusort.device_memory = '64MB'");
 wait_for_state($node, 'serving');
 make_tables($node);
 # large is beyond the budget.  gate() passes a row on when there is a file of that name in

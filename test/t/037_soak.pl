@@ -65,7 +65,7 @@ my @statements = (
 my @right = map { $node->safe_psql('postgres', "set gpusort.enabled = off; $_") } @statements;
 
 # Two sessions that stay; the others come and go.
-my @staying = map { GpuSortTest::Session->new($node, $seconds + 300) } 1, 2;
+my @staying = map { GpuSortTest::Session->new($node, $seconds) } 1, 2;
 $staying[1]->query('set max_parallel_workers_per_gather = 2');
 # once each: what a first time costs (caches, and malloc's own idea of how much to keep) is no leak
 for my $session (@staying)

@@ -520,10 +520,20 @@ same_sort(@$_) for grep { $_->[0] =~ /^(numeric|numeric\(15,2\)|a domain|uuid|in
 
 # values in other files, of which words need the beginning only
 $node->safe_psql('postgres', q{
-	create table wide as select decode(repeat(md5((i % 5000)::text), 1 + i % 300), 'hex') as k, i as id from generate_series(1, 8000) i;
+	create table wide (k bytea, id int);
+	create table wide_numbers (k numeric, id int);
 	alter table wide alter k set storage external;
-	create table wide_numbers as select (repeat((i % 3000)::text, 2000))::numeric as k, i as id from generate_series(1, 5000) i;});
-same_order($_, "select k, id from $_ order by k, id") for qw(wide wide_numbers);
+	alter table wide_numbers alter k set storage external;
+	insert into wide select decode(repeat(md5((i % 5000)::text), 1 + i % 300), 'hex'), i from generate_series(1, 8000) i;
+	insert into wide_numbers select (repeat((i % 3000)::text, 2000))::numeric, i from generate_series(1, 5000) i});
+for my $table (qw(wide wide_numbers))
+{
+	my $query = "select k, id from $table order by k, id";
+
+	is($node->safe_psql('postgres', "select pg_relation_size(reltoastrelid) > 1000000 from pg_class where relname = '$table'"), 't', "$table: values are in another file");
+	ok(sorts_on_device($node, $query), "$table: sorted by the device");
+	same_order($table, $query);
+}
 
 make_tables($node);
 nothing_left_over($node, 'words');

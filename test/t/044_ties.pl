@@ -142,8 +142,10 @@ $database = 'postgres';
 
 # --- in the backend
 my $private = 'set gpusort.min_rows = 1000000; set gpusort.debug_force = on';
+my $in_backend = counter('in_backend');
 is(ordered_digest($private, 'select * from t where id <= 20000 order by twenty, a, id'),
 	ordered_digest('set gpusort.enabled = off', 'select * from t where id <= 20000 order by twenty, a, id'), 'so few that the backend sorts them');
+is(counter('in_backend') - $in_backend, 1, 'and it does');
 
 # --- to and fro
 for my $what (sort keys %queries)

@@ -13,9 +13,7 @@ use Test::More;
 use Time::HiRes qw(sleep);
 
 my $node = new_server('feeders', 'gpusort.min_rows = 1500', 'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
-	'min_parallel_table_scan_size = 0', "work_mem = '64MB'",
-	# scans begin with the first rows
-	'synchronize_seqscans = off');
+	'min_parallel_table_scan_size = 0', "work_mem = '64MB'");
 wait_for_state($node, 'serving');
 make_tables($node);
 my $collation = $node->safe_psql('postgres', q{select case when exists (select from pg_collation where collname = 'en-x-icu') then '"en-x-icu"' else '"C"' end});

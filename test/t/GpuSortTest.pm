@@ -20,7 +20,7 @@ use Test::More;
 use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 
 our @EXPORT = qw(new_server copy_of_installation use_stand_ins use_neighbours wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still nobody_sorts draw
-  seconds make_tables make_gate digest sorts_on_device nothing_left_over milliseconds
+  seconds make_tables make_gate hold_buffers release_buffers digest sorts_on_device nothing_left_over quiet_log milliseconds
   open_files temporary_files seed reload_with digest_query);
 
 my @forced = (
@@ -29,8 +29,12 @@ my @forced = (
 	"max_parallel_workers_per_gather = 0",
 	# statistics change when a test says so
 	"autovacuum = off",
+	# a gate stands at a row of a table, and scans begin with its first one
+	"synchronize_seqscans = off",
 	# many tests halt the service, for longer than a user would wait
 	"gpusort.service_timeout = 0",
+	# with each line's SQLSTATE, for quiet_log
+	"log_line_prefix = '%m [%p] %e %q%a '",
 	"jit = off");
 
 # The device under test.
@@ -86,16 +90,16 @@ sub new_server
 	return $node;
 }
 
-# Creates gate(i, at, name): it passes i on, and at row at it waits until the file name is in the data directory.  And gate(), which
-# waits for the file gate, in workers too.
+# Creates gate(i, at, name): it passes i on, and from at on it waits until the file name is in the data directory.  And gate(), which
+# waits for the file gate.  Workers may call both.
 sub make_gate
 {
 	my ($node) = @_;
 
 	$node->safe_psql('postgres', q{
-		create function gate(i int4, at int4, name text) returns int4 volatile language plpgsql as $$
+		create function gate(i int4, at int4, name text) returns int4 volatile parallel safe language plpgsql as $$
 			begin
-				if i = at then
+				if i >= at then
 					while pg_stat_file(name, true) is null loop
 						perform pg_sleep(0.01);
 					end loop;
@@ -109,6 +113,32 @@ sub make_gate
 				end loop;
 				return true;
 			end $$});
+	return;
+}
+
+# Four sorts that stop before their last rows, at the gate of that name: they have all 16 buffers of a server with
+# gpusort.buffer_memory = '16MB', until release_buffers.
+sub hold_buffers
+{
+	my ($node, $gate) = @_;
+	my @sorts = map { GpuSortTest::Session->new($node) } 1 .. 4;
+
+	for (@sorts)
+	{
+		$_->send("select count(*) from (select * from big where gate(id, 250000, '$gate') > 0 order by k, id offset 0) s");
+		$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $_->{pid}") or die 'a sort did not come to its gate';
+	}
+	ok($node->poll_query_until('postgres', 'select free_buffer_bytes = 0 from gpusort_devices'), "$gate: four sorts have all buffers");
+	return @sorts;
+}
+
+sub release_buffers
+{
+	my ($node, $gate, @sorts) = @_;
+
+	append_to_file($node->data_dir . "/$gate", '');
+	is($_->finish, '300000', "$gate: those that had the buffers go on") for @sorts;
+	$_->close for @sorts;
 	return;
 }
 
@@ -334,6 +364,17 @@ sub nothing_left_over
 	nobody_sorts($node);
 }
 
+# The log of a server that was stopped: no leak, no internal error but one that the test means to cause, and no process has
+# crashed but those that a test has killed.
+sub quiet_log
+{
+	my ($node, $meant) = @_;
+
+	$meant //= qr/(?!)/;
+	unlike(slurp_file($node->logfile), qr/TRAP:|PANIC|leak|\bXX000\b.*(?:ERROR|FATAL):  (?!$meant)|terminated by signal (?!9:)/, 'no word of trouble in the log of ' . $node->name);
+	return;
+}
+
 # The files that a process has open, with numbers that differ from one to the next left out.
 # Tables' files come and go with the caches that hold them open, and WAL with hint bits,
 # so they do not count.
@@ -384,7 +425,7 @@ package GpuSortTest::Session;
 use Time::HiRes qw(time sleep);
 use PostgreSQL::Test::Utils;
 
-# The session is ended after this many seconds, whatever it waits for.
+# The session is ended after four hours, plus this many seconds, whatever it waits for.
 sub new
 {
 	my ($class, $node, $seconds) = @_;
@@ -393,7 +434,7 @@ sub new
 	$self->{psql} = IPC::Run::start(
 		[ 'psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres') ],
 		'<', \$self->{in}, '>', \$self->{out}, '2>', \$self->{err},
-		IPC::Run::timeout($seconds // 1800));
+		IPC::Run::timeout(4 * 3600 + ($seconds // 0)));
 	$self->{pid} = $self->query('select pg_backend_pid()');
 	return $self;
 }

@@ -56,6 +56,7 @@ sub same_walk
 	my ($runs, $native) = (counter('runs_spilled'), counter('native_device_memory'));
 	my %got;
 
+	like($session->query("explain (costs off) declare c $declare for $query"), qr/Custom Scan \(GpuSort\)/, "$what: planned");
 	for my $enabled ('off', 'on')
 	{
 		$session->query("set gpusort.enabled = $enabled; begin; declare c $declare for $query");
@@ -64,7 +65,7 @@ sub same_walk
 		$session->query($declare =~ /hold/ ? 'close c' : 'commit');
 	}
 	is($got{on}, $got{off}, "$what: every step gives the row that it should");
-	cmp_ok(counter('runs_spilled') - $runs, '>=', $least_runs, "$what: spilled");
+	cmp_ok(counter('runs_spilled') - $runs, '>=', $least_runs, "$what: spilled") if $least_runs > 0;
 	is(counter('native_device_memory'), $native, "$what: the device took all of it") if $least_runs >= 2;
 }
 
