@@ -95,8 +95,7 @@
 	COUNT(waited, "sorts that waited for buffers or device memory") \
 	COUNT(index_builds, "btree indexes that gpusort built") \
 	GPUSORT_NATIVE_REASON_TABLE(NATIVE) \
-	COUNT(failed, "processes that raised an error because the device failed; " \
-		  "a parallel query may count more than once") \
+	COUNT(failed, "sorts that raised an error because the device failed or ran out of memory") \
 	GPUSORT_PLANNED_REASON_TABLE(PLANNED)
 
 typedef enum GpuSortNativeReason

@@ -1,4 +1,5 @@
 -- Sorts inside aggregates: rows that a GpuSort gives in the aggregate's own order, and those that it must not.
+-- @also jit
 -- @device-sorts 30
 -- @below GroupAggregate 14, Aggregate 14
 set enable_hashagg = off;

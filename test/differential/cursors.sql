@@ -1,4 +1,5 @@
 -- Cursors over ordered queries: every kind, near and far, forward and back.
+-- @also jit
 -- @device-sorts 26
 
 begin;

@@ -35,7 +35,7 @@ our @EXPORT = qw(create_corpus move_rows drop_keys compare_corpus files_of_corpu
 our @tables = qw(events narrow customers orders measures tree documents odd no_rows one_row one_key only_nulls ordered typed texts toasted);
 
 my $folder = tempdir('gpusort-corpus.XXXXXX', TMPDIR => 1, CLEANUP => 1);
-# So many statements may give the one or the other elsewhere, and one more of so many others.
+# At most this many statements may have two results in PostgreSQL itself, plus one for every 200 compared.
 my ($most_unsteady, $one_more_of) = (3, 200);
 # How often what differs is run natively again.
 my $native_runs = 5;

@@ -94,8 +94,6 @@ set work_mem = '64kB';
 select pg_temp.check_method('many', :'device', 'jobs', :'many');
 reset work_mem;
 
--- the plan is kept: the node alone follows the settings
-
 -- a sort that is not read has no method, and opens no job
 select pg_temp.new_jobs() \g /dev/null
 set gpusort.min_rows = 0;

@@ -4,8 +4,6 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
-# no GPU is to be seen here, whatever the machine has
-BEGIN { $ENV{GPUSORT_TEST_DEVICE} = 'host'; }
 use GpuSortTest;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;

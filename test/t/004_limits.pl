@@ -9,7 +9,7 @@ use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time sleep);
+use Time::HiRes qw(sleep);
 
 my $node = new_server('limits', "gpusort.buffer_memory = '16MB'", "gpusort.device_memory = '32MB'", "work_mem = '64MB'");
 wait_for_state($node, 'serving');
@@ -46,6 +46,19 @@ sub spilled
 	like($plan, qr/GpuSort.*Sort Method: \w+ external merge\s+Runs: \d+/s, "$what: spilled");
 	is(digest($node, $query), digest($node, $query, 'set gpusort.enabled = off;'), "$what: the rows are right");
 	cmp_ok(count_of('runs_spilled') - $before, '>=', 4, "$what: counted");
+}
+
+# A sort that waits for so many of the 16 buffers: one for each worker, and five.
+sub sorts_with_buffers
+{
+	my ($buffers, $what) = @_;
+
+	$node->safe_psql('postgres', 'alter table small set (parallel_workers = ' . ($buffers - 5) . ')');
+	like($node->safe_psql('postgres', "set gpusort.wait_timeout = '5min'; set gpusort.max_wait_timeout = '5min'; set work_mem = '64kB'; set seq_page_cost = 1e6; set cpu_tuple_cost = 1e5;
+		set max_parallel_workers_per_gather = 10; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0;
+		explain (analyze, timing off, costs off) select * from small order by k, id"), qr/Sort Method: (?:host|gpu).*GpuSortFeed/s, $what);
+	$node->safe_psql('postgres', 'alter table small reset (parallel_workers)');
+	return;
 }
 
 # --- device memory: what does not fit is spilled
@@ -88,14 +101,8 @@ my @ordered = split /\n/, $node->safe_psql('postgres', "set gpusort.enabled = of
 like($session->query("explain (analyze, timing off, costs off) $fed order by a desc"), qr/external merge\s+Runs: \d+\s+Merge Order: device/, 'runs whose order the device gives');
 $session->query("begin; declare c no scroll cursor for $fed order by a desc");
 is($session->query('fetch 1 from c; move 1047998 in c; fetch 1 from c'), "$ordered[0]\n$ordered[1047999]", 'a cursor over them');
-sleep 1.5;						# a reader that is idle for a second may lose its pieces
-my $others = GpuSortTest::Session->new($node);
-# a sort with ten workers needs 15 of the 16 pieces
-$node->safe_psql('postgres', 'alter table small set (parallel_workers = 10)');
-like($others->query('set gpusort.wait_timeout = 0; set max_parallel_workers_per_gather = 10; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0;'
-		. 'explain (analyze, timing off, costs off) select * from small order by k, id'), qr/GpuSortFeed/, 'another sort takes its other pieces back');
-$node->safe_psql('postgres', 'alter table small reset (parallel_workers)');
-$others->close;
+# a reader that is idle for a second may lose its pieces
+sorts_with_buffers(15, 'another sort takes its other pieces back');
 my $lost = service_pid($node);
 $node->safe_psql('postgres', "select pg_terminate_backend($lost)");
 $node->poll_query_until('postgres', "select service_pid <> $lost from gpusort_devices");
@@ -112,32 +119,18 @@ $node->reload;
 $node->poll_query_until('postgres', 'select budget_bytes = 1073741824 from gpusort_devices');
 ok(sorts_on_device($node, 'select * from big order by k'), 'a reload of gpusort.device_memory lifts the limit');
 
-# --- buffers: of 16 MB two cursors take what is there, and many small ones what these can spare
-my $buffers = 'gpusort.buffer_memory is in use';
+# --- buffers: all are in use
+make_gate($node);
+my @holding = hold_buffers($node, 'all_buffers');
+native_because('select * from small order by k', 'native_no_buffers', 'gpusort.buffer_memory is in use', 'no buffers');
+release_buffers($node, 'all_buffers', @holding);
+
+# --- of 16 MB two cursors take what is there
 my @cursors = ([ 'a', 'order by k, id' ], [ 'b', 'order by k, id desc' ]);
 my $declared = join '; ', map { "declare $_->[0] scroll cursor for select * from big $_->[1]; fetch 1 from $_->[0]" } @cursors;
 $session->query("begin; $declared");
 ok($node->poll_query_until('postgres', 'select open_jobs = 2 from gpusort_devices'), 'two cursors');
-# the cursors are read again and again, so their buffers are not idle; who may not wait for them is native
-my $busy = $node->safe_psql('postgres', 'select native_no_buffers from gpusort_stats');
-my $seen = 0;
-my $native_sort = GpuSortTest::Session->new($node);
-$native_sort->query('set gpusort.wait_timeout = 0');
-for (1 .. 100)
-{
-	$session->query('move 20000 in a; move 20000 in b; move backward all in a') ;
-	$session->query("rollback; begin; $declared; set local gpusort.wait_timeout = 0");
-	$session->query("declare s$_ scroll cursor for select k from small order by k; fetch 1 from s$_") for 1 .. 8;
-	my $plan = $native_sort->query('explain (analyze, timing off, costs off) select * from small order by k');
-	next unless $plan =~ /native \(\Q$buffers\E\)/;
-	$seen = 1;
-	last;
-}
-$native_sort->close;
-ok($seen, 'one sort more is native, and says why');
-cmp_ok(count_of('native_no_buffers'), '>', $busy, 'and counted');
-sleep 1.5;
-ok(sorts_on_device($node, 'select * from small order by k'), 'the buffers of cursors that were idle for a second serve another sort');
+sorts_with_buffers(14, 'the buffers of cursors that were idle for a second serve another sort');
 is($session->query("fetch 2 from a; fetch 2 from b; fetch absolute 150000 from a; fetch absolute 300000 from b; fetch first from a; fetch first from b"),
 	$node->safe_psql('postgres', 'set gpusort.enabled = off; begin; declare a scroll cursor for select * from big order by k, id; declare b scroll cursor for select * from big order by k, id desc;'
 		. 'move 1 in a; move 1 in b; fetch 2 from a; fetch 2 from b; fetch absolute 150000 from a; fetch absolute 300000 from b; fetch first from a; fetch first from b'),
@@ -167,7 +160,6 @@ $session->close;
 
 # --- a sort that waits for buffers is not passed by those that come later and need fewer.  Three sorts that stand
 # still have 12 of the 16; the large one, with one worker, needs 6
-make_gate($node);
 $node->append_conf('postgresql.conf', "gpusort.max_wait_timeout = '10min'\n");
 $node->reload;
 $node->safe_psql('postgres', 'alter table big set (parallel_workers = 1)');

@@ -9,7 +9,6 @@ use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time sleep);
 
 my $node = new_server('sessions', "max_wal_senders = 3");
 wait_for_state($node, 'serving');
@@ -18,12 +17,11 @@ make_tables($node);
 # --- ten sessions at once, each with an order of its own
 my @sessions = map { GpuSortTest::Session->new($node) } 0 .. 9;
 my @queries = map { "select * from big where id % 10 <= $_ order by k % " . (10 + $_) . ', id' } 0 .. 9;
-sub hash_of { return "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from ($_[0]) q"; }
-my @right = map { $node->safe_psql('postgres', 'set gpusort.enabled = off; ' . hash_of($_)) } @queries;
+my @right = map { digest($node, $_, 'set gpusort.enabled = off;') } @queries;
 my $jobs = $node->safe_psql('postgres', 'select jobs from gpusort_stats');
 for my $round (1 .. 2)
 {
-	$sessions[$_]->send(hash_of($queries[$_])) for 0 .. 9;
+	$sessions[$_]->send(digest_query($queries[$_])) for 0 .. 9;
 	my @got = map { $_->finish } @sessions;
 	is_deeply(\@got, \@right, "ten sessions at once, round $round: all right");
 }
@@ -83,7 +81,7 @@ $holder->query('commit');
 nothing_left_over($node, 'a device that changed');
 
 # --- a reset of the counters beside sorts
-$_->send(hash_of('select * from small order by k, id')) for @sessions;
+$_->send(digest_query('select * from small order by k, id')) for @sessions;
 $node->safe_psql('postgres', 'select gpusort_stats_reset()');
 $_->finish for @sessions;
 cmp_ok($node->safe_psql('postgres', 'select jobs from gpusort_stats'), '<=', 10, 'counters reset beside sorts');

@@ -9,7 +9,6 @@ use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time sleep);
 
 my $node = new_server('parallel', "shared_preload_libraries = 'gpusort, $ENV{TESTDIR}/modules/scan_calls/scan_calls'", 'max_worker_processes = 48', 'max_parallel_workers = 40',
 	'max_parallel_workers_per_gather = 4', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
@@ -123,14 +122,14 @@ sub by_the_page
 
 $node->safe_psql('postgres', q{
 	create table read(a int2, id int4 not null, k int8, note text);
-	alter table read set (autovacuum_enabled = off, parallel_workers = 2);
+	alter table read set (parallel_workers = 2);
 	insert into read select i % 5, i, nullif(i * 7919::int8 % 50021, 77), case when i % 10 <> 0 then 'n' || i end from generate_series(1, 60000) i;
 	delete from read where id % 1000 = 0;
 	update read set k = -id where id % 500 = 1;
 	alter table read add later int4;
 	insert into read select 1, i, i, 'late', i from generate_series(60001, 61000) i;
 	create table fixed(id int4 not null, k int8 not null, b bool, f float4, d timestamptz, u uuid);
-	alter table fixed set (autovacuum_enabled = off, parallel_workers = 2);
+	alter table fixed set (parallel_workers = 2);
 	insert into fixed select i, i * 7919::int8 % 50021, i % 2 = 0, case when i % 9 <> 0 then i / 7.0 end, now() - i * interval '1 minute', md5(i::text)::uuid from generate_series(1, 60000) i;
 	analyze read;
 	analyze fixed});
@@ -188,11 +187,10 @@ for my $query ('select * from read order by note, id', 'select * from read order
 # --- ten sessions at once, with workers of their own
 my @sessions = map { GpuSortTest::Session->new($node) } 0 .. 9;
 my @queries = map { "select * from big where id % 10 <= $_ order by k % " . (10 + $_) . ', id' } 0 .. 9;
-sub hash_of { return "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from ($_[0]) q"; }
-my @right = map { $node->safe_psql('postgres', 'set gpusort.enabled = off; ' . hash_of($_)) } @queries;
+my @right = map { digest($node, $_, 'set gpusort.enabled = off;') } @queries;
 like(shape($queries[9]), $feeds, 'ten sessions: workers feed');
 my $jobs = counter('jobs');
-$sessions[$_]->send(hash_of($queries[$_])) for 0 .. 9;
+$sessions[$_]->send(digest_query($queries[$_])) for 0 .. 9;
 my @got = map { $_->finish } @sessions;
 is_deeply(\@got, \@right, 'ten sessions at once: all right');
 is(counter('jobs') - $jobs, 10, 'all of them on the device');
@@ -212,7 +210,7 @@ for my $leader ('on', 'off')
 		like($session->error, qr/CONTEXT:.*parallel worker/s, "raised in a worker") if $leader eq 'off';
 	}
 }
-is($session->query(hash_of($queries[3])), $right[3], 'the session goes on');
+is($session->query(digest_query($queries[3])), $right[3], 'the session goes on');
 nothing_left_over($node, 'errors in workers');
 
 # --- leader and workers are ended while all pieces are at the service, and none comes back
@@ -274,7 +272,7 @@ for my $what (sort keys %ends)
 	ok($node->poll_query_until('postgres', "select count(*) = 0 from pg_stat_activity where leader_pid = $ending->{pid}"), "$what: no worker is left");
 	$ending->close;
 	nothing_left_over($node, $what);
-	is($node->safe_psql('postgres', hash_of($queries[3])), $right[3], "$what: the rows are right");
+	is(digest($node, $queries[3]), $right[3], "$what: the rows are right");
 }
 
 # --- the service is ended while workers feed
@@ -333,7 +331,7 @@ $session->finish;
 $session->close;
 ok(wait_for_restart($node, $workers[0]), 'a worker killed: the server is back');
 ok(wait_for_state($node, 'serving'), 'a worker killed: the service serves');
-is($node->safe_psql('postgres', hash_of($queries[3])), $right[3], 'a worker killed: the rows are right');
+is(digest($node, $queries[3]), $right[3], 'a worker killed: the rows are right');
 nothing_left_over($node, 'a worker killed');
 $node->stop;
 

@@ -9,7 +9,7 @@
 #
 # A lost device costs the second after which the server starts the service again, so there
 # are several servers, each with its own sweeps: while one waits, the others go on.  Some calls of each sweep are
-# tried, from a random one on; with ROUNDS=all, all of them.
+# tried, from a random one on (SEED=N says which); with ROUNDS=all, all of them.
 use strict;
 use warnings;
 
@@ -21,9 +21,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-my $seed = $ENV{SEED} // int(time);
-srand $seed;
-note "seed $seed";
+seed();
 
 my $lost = qr/^(psql:\S+ )?ERROR:  58000: the sort device failed during a sort\nDETAIL:  .+\nHINT:  Retry the query\.  If no device serves, PostgreSQL sorts the rows\./;
 my $no_memory = qr/^(psql:\S+ )?ERROR:  53200: the sort device ran out of memory during a sort\nDETAIL:  .+\nHINT:  Retry the query when the device has more free memory/;
@@ -34,8 +32,7 @@ sub new_rig
 {
 	my ($name, @lines) = @_;
 	my $node = new_server($name, 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
-		'min_parallel_table_scan_size = 0', "gpusort.buffer_memory = '48MB'",
-		'log_error_verbosity = verbose', @lines);
+		'min_parallel_table_scan_size = 0', "gpusort.buffer_memory = '48MB'", @lines);
 
 	wait_for_state($node, 'serving');
 	$node->safe_psql('postgres', q{
@@ -319,8 +316,6 @@ sub run_sweeps
 	}
 }
 
-sub hash_of { return "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from ($_[0]) q"; }
-
 # A query's rows by a digest.
 sub digest_run
 {
@@ -330,11 +325,11 @@ sub digest_run
 	{
 		my ($rig) = @_;
 		my $session = $rig->{session};
-		my $right = $rig->{node}->safe_psql('postgres', 'set gpusort.enabled = off; ' . hash_of($query));
+		my $right = digest($rig->{node}, $query, 'set gpusort.enabled = off;');
 
 		return sub
 		{
-			my $got = $session->query(hash_of($query));
+			my $got = $session->query(digest_query($query));
 			my $error = $session->error;
 			return ('', 0) if $error eq '' && $got eq $right;
 			return ('', 1) if $options{may_fail} && $error =~ $options{may_fail};
@@ -526,7 +521,7 @@ for my $rig (@rigs, @tight)
 	$rig->{$_}->close for 'session', 'watch', 'holder';
 	nothing_left_over($rig->{node}, $rig->{node}->name);
 	$rig->{node}->stop;
-	unlike(slurp_file($rig->{node}->logfile), qr/TRAP|PANIC|leak|XX000/, 'no word of trouble in the log');
+	quiet_log($rig->{node});
 }
 
 done_testing();

@@ -19,12 +19,9 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-my $seed = $ENV{SEED} // int(time);
-srand $seed;
-note "seed $seed";
+seed();
 
-my $node = new_server('endings', 'client_connection_check_interval = 20ms', "gpusort.device_memory = '64MB'",
-	'synchronize_seqscans = off');
+my $node = new_server('endings', 'client_connection_check_interval = 20ms', "gpusort.device_memory = '64MB'");
 wait_for_state($node, 'serving');
 make_tables($node);
 # large is beyond the budget.  gate() passes a row on when there is a file of that name in
@@ -248,23 +245,15 @@ $idle->close;
 nothing_left_over($node, 'an idle cursor timed out');
 
 # --- what others do while a sort is under way: it goes on, and its rows are right
-sub reload_with
-{
-	my ($line) = @_;
-
-	$node->append_conf('postgresql.conf', "$line\n");
-	$node->reload;
-}
-
 my @meanwhile = (
 	[ 'DROP EXTENSION', sub { $node->safe_psql('postgres', 'drop extension gpusort') },
 		sub { $node->safe_psql('postgres', 'create extension gpusort') } ],
-	[ 'a reload of gpusort.device_memory', sub { reload_with("gpusort.device_memory = '32MB'") },
-		sub { reload_with("gpusort.device_memory = '64MB'") } ],
-	[ 'a reload of gpusort.device', sub { reload_with("gpusort.device = 'off'") },
-		sub { reload_with("gpusort.device = '$GpuSortTest::device'"); wait_for_state($node, 'serving') } ],
-	[ 'a reload of gpusort.enabled and min_rows', sub { reload_with("gpusort.enabled = off\ngpusort.min_rows = 1000000") },
-		sub { reload_with("gpusort.enabled = on\ngpusort.min_rows = 0") } ],
+	[ 'a reload of gpusort.device_memory', sub { reload_with($node, 'gpusort.device_memory' => '32MB') },
+		sub { reload_with($node, 'gpusort.device_memory' => '64MB') } ],
+	[ 'a reload of gpusort.device', sub { reload_with($node, 'gpusort.device' => 'off') },
+		sub { reload_with($node, 'gpusort.device' => $GpuSortTest::device); wait_for_state($node, 'serving') } ],
+	[ 'a reload of gpusort.enabled and min_rows', sub { reload_with($node, 'gpusort.enabled' => 'off', 'gpusort.min_rows' => 1000000) },
+		sub { reload_with($node, 'gpusort.enabled' => 'on', 'gpusort.min_rows' => 0) } ],
 	[ 'ANALYZE and CREATE INDEX', sub { $node->safe_psql('postgres', 'analyze big, small; create index on small(id)') },
 		sub { } ]);
 for my $phase (@phases)

@@ -245,8 +245,9 @@ for my $workers (0, 2)
 	unlike($plan, $prefix, "$workers workers: the plan has no bytes of the values");
 	for my $view ('by_secret', 'numbered')
 	{
-		($status, $rows, $plan) = $node->psql('postgres', "$printed $parallel select count(*) from (select * from $view offset 0) v", extra_params => [ '-U', 'reader' ]);
+		($status, $rows, $plan) = $node->psql('postgres', "$printed $parallel select count(v::text) from (select * from $view offset 0) v", extra_params => [ '-U', 'reader' ]);
 		is($rows, 30000, "$workers workers: the owner's view $view sorts for another user");
+		like($plan, qr/CUSTOMSCAN.*GpuSort/s, "$workers workers: through our node in the view $view");
 		unlike($plan, $prefix, "$workers workers: the plan of the view $view has no bytes of the values");
 	}
 	(undef, undef, $plan) = $node->psql('postgres', "$printed $parallel select s from secret order by s collate \"C\"");

@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = new_server('corruption', "shared_memory_type = 'sysv'", "gpusort.buffer_memory = '80MB'",
-	"gpusort.device_memory = '512MB'", 'synchronize_seqscans = off');
+	"gpusort.device_memory = '512MB'");
 wait_for_state($node, 'serving');
 make_tables($node);
 

@@ -38,7 +38,7 @@ my @loads = (
 for my $load (@loads)
 {
 	my $node = new_server($load->{name}, "gpusort.buffer_memory = '$load->{buffers}'",
-		"gpusort.device_memory = '$load->{memory}'", 'max_connections = 130', 'log_min_messages = debug1');
+		"gpusort.device_memory = '$load->{memory}'", 'max_connections = 130');
 	wait_for_state($node, 'serving');
 	make_tables($node);
 	$node->safe_psql('postgres', qq{

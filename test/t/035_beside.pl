@@ -12,11 +12,10 @@ use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time sleep);
+use Time::HiRes qw(sleep);
 
 my $rows = $ENV{GPUSORT_LOAD_ROWS} || 50000;
 my $seconds = $ENV{GPUSORT_LOAD_SECONDS} || 2;
-# of the latency beside sorts that PostgreSQL does
 
 my $node = new_server('beside', "gpusort.device_memory = '" . int(8 * (28 + $rows * 160 / 1048576)) . "MB'", "work_mem = '64MB'");
 wait_for_state($node, 'serving');

@@ -2,7 +2,7 @@
 # memory, open files and temporary files stay where they are.
 #
 #   GPUSORT_SOAK_SECONDS   how long (12 here; test/load/soak runs it for an hour)
-#   GPUSORT_SEED           of the random choices
+#   SEED=N                 of the random choices
 #
 # Each round ends quiet, and then everything is sampled.  A straight line is fitted
 # to the samples after the first fifth; what it gains from the first to the last of
@@ -19,17 +19,15 @@ use Test::More;
 use Time::HiRes qw(time sleep);
 
 my $seconds = $ENV{GPUSORT_SOAK_SECONDS} || 12;
-my $seed = $ENV{GPUSORT_SEED} || int(time);
 my $at_once = 4;
 my $megabyte = 1024 * 1024;
 
-srand $seed;
-note "seed $seed, $seconds seconds";
+seed();
+note "$seconds seconds";
 
 my $node = new_server('soak', "gpusort.device_memory = '96MB'", "gpusort.buffer_memory = '64MB'",
 	"work_mem = '8MB'", 'max_worker_processes = 24', 'max_parallel_workers = 16',
-	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0',
-	'autovacuum = off');
+	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
 wait_for_state($node, 'serving');
 make_tables($node);
 $node->safe_psql('postgres', q{
@@ -67,7 +65,7 @@ my @statements = (
 my @right = map { $node->safe_psql('postgres', "set gpusort.enabled = off; $_") } @statements;
 
 # Two sessions that stay; the others come and go.
-my @staying = map { GpuSortTest::Session->new($node, $seconds + 300) } 1, 2;
+my @staying = map { GpuSortTest::Session->new($node, $seconds) } 1, 2;
 $staying[1]->query('set max_parallel_workers_per_gather = 2');
 # once each: what a first time costs (caches, and malloc's own idea of how much to keep) is no leak
 for my $session (@staying)

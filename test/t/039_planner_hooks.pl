@@ -13,9 +13,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $seed = $ENV{SEED} // int(time);
-srand $seed;
-note "seed $seed";
+seed();
 
 # test/run builds it there
 my $replanner = "$ENV{TESTDIR}/modules/replanner/replanner";

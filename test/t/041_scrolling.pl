@@ -1,7 +1,7 @@
 # Sorts read to and fro, by cursors and by a node that marks and restores places: the rows are
 # those of PostgreSQL's own sort, and the device has done it, spilled or not.
 #
-#   GPUSORT_SEED   of the walks
+#   SEED=N   of the walks
 use strict;
 use warnings;
 
@@ -13,9 +13,7 @@ use PostgreSQL::Test::Utils;
 use SortWalks;
 use Test::More;
 
-my $seed = $ENV{GPUSORT_SEED} || int(time);
-srand $seed;
-note "seed $seed";
+seed();
 
 my $node = new_server('scrolling', "gpusort.device_memory = '64MB'", "gpusort.buffer_memory = '64MB'", "work_mem = '4MB'");
 wait_for_state($node, 'serving');

@@ -2,8 +2,8 @@
 # random, all pairs, ASC and DESC, with each number of words that the type can have.  Then sorts
 # of the same values by the device against PostgreSQL's own.
 #
-#   GPUSORT_SEED   of the values
-#   ROUNDS=all     all of them; by default a part is drawn, as each value meets each other one
+#   SEED=N       of the values
+#   ROUNDS=all   all of them; by default a part is drawn, as each value meets each other one
 use strict;
 use warnings;
 
@@ -15,9 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
 
-my $seed = $ENV{GPUSORT_SEED} || int(time);
-srand $seed;
-note "seed $seed";
+seed();
 
 # test/run builds it there
 my $module = "$ENV{TESTDIR}/modules/key_words/key_words";
@@ -27,7 +25,6 @@ wait_for_state($node, 'serving');
 $node->safe_psql('postgres', qq{
 	create function check_key_words(elements anyarray, typmod int, descending bool, words int, prefix bytea) returns int language c as '$module';
 	create function most_key_words(value anyelement, typmod int) returns int language c as '$module';
-	create function time_key_words(elements anyarray, typmod int, words int, rounds int) returns float8 language c as '$module';
 
 	-- labels before, behind and between the first ones, so many that they are numbered anew
 	create type mood as enum ('m1', 'm2', 'm3', 'm4');
@@ -481,18 +478,6 @@ SKIP:
 	cmp_ok($remembered->(q{case when i % 4 > 0 then 'b' || i % 300 else 'b' || i end}, 20000, 1), '>', 8000, 'a quarter of others does not matter');
 }
 
-# --- time ------------------------------------------------------------------------------
-
-for my $timed ([ 'uuid', 2, [ hex_values(32) ] ], [ 'interval', 2, [ intervals() ] ], [ 'numeric', 1, [ map { sprintf '%.2f', rand 1e8 } 1 .. 400 ], typmod(15, 2) ],
-	[ 'numeric', 1, [ map { sprintf '%.2f', rand 1e8 } 1 .. 400 ] ], [ 'numeric', 2, [ map { sprintf '%.9f', rand 1e12 } 1 .. 400 ] ], [ 'mood', 1, \@moods ],
-	[ 'inet', 2, [ addresses() ] ], [ 'bytea', 2, \@bytes ], [ 'varbit', 2, [ strings(100, 0, 1) ] ], [ 'tail', 1, \@bytes ])
-{
-	my ($type, $words, $values, $typmod) = @$timed;
-	my $ns = $node->safe_psql('postgres', 'select round(time_key_words(' . array_of($type, $values) . ', ' . ($typmod // -1) . ", $words, 5000)::numeric, 1)");
-
-	note "$type in $words words: $ns ns a value";
-}
-
 # --- sorts -----------------------------------------------------------------------------
 
 # The ids of a query's rows in their order; they are unique.
@@ -535,10 +520,20 @@ same_sort(@$_) for grep { $_->[0] =~ /^(numeric|numeric\(15,2\)|a domain|uuid|in
 
 # values in other files, of which words need the beginning only
 $node->safe_psql('postgres', q{
-	create table wide as select decode(repeat(md5((i % 5000)::text), 1 + i % 300), 'hex') as k, i as id from generate_series(1, 8000) i;
+	create table wide (k bytea, id int);
+	create table wide_numbers (k numeric, id int);
 	alter table wide alter k set storage external;
-	create table wide_numbers as select (repeat((i % 3000)::text, 2000))::numeric as k, i as id from generate_series(1, 5000) i;});
-same_order($_, "select k, id from $_ order by k, id") for qw(wide wide_numbers);
+	alter table wide_numbers alter k set storage external;
+	insert into wide select decode(repeat(md5((i % 5000)::text), 1 + i % 300), 'hex'), i from generate_series(1, 8000) i;
+	insert into wide_numbers select (repeat((i % 3000)::text, 2000))::numeric, i from generate_series(1, 5000) i});
+for my $table (qw(wide wide_numbers))
+{
+	my $query = "select k, id from $table order by k, id";
+
+	is($node->safe_psql('postgres', "select pg_relation_size(reltoastrelid) > 1000000 from pg_class where relname = '$table'"), 't', "$table: values are in another file");
+	ok(sorts_on_device($node, $query), "$table: sorted by the device");
+	same_order($table, $query);
+}
 
 make_tables($node);
 nothing_left_over($node, 'words');

@@ -1,8 +1,8 @@
 # Rows that their words leave undecided: tie runs are finished in the backend, whatever
 # their size and wherever blocks and runs divide them, and read to and fro like all others.
 #
-#   GPUSORT_SEED   of the walks, and of the keys of few values
-#   ROUNDS=all     all such keys, not four of them under each collation
+#   SEED=N       of the walks, and of the keys of few values
+#   ROUNDS=all   all such keys, not four of them under each collation
 #
 # Arrays have no words, so every key from the first array on is left to the backend.
 use strict;
@@ -16,9 +16,7 @@ use PostgreSQL::Test::Utils;
 use SortWalks;
 use Test::More;
 
-my $seed = $ENV{GPUSORT_SEED} || int(time);
-srand $seed;
-note "seed $seed";
+seed();
 
 my $node = new_server('ties', "gpusort.device_memory = '256MB'", "gpusort.buffer_memory = '64MB'", "work_mem = '8MB'");
 wait_for_state($node, 'serving');
@@ -144,8 +142,10 @@ $database = 'postgres';
 
 # --- in the backend
 my $private = 'set gpusort.min_rows = 1000000; set gpusort.debug_force = on';
+my $in_backend = counter('in_backend');
 is(ordered_digest($private, 'select * from t where id <= 20000 order by twenty, a, id'),
 	ordered_digest('set gpusort.enabled = off', 'select * from t where id <= 20000 order by twenty, a, id'), 'so few that the backend sorts them');
+is(counter('in_backend') - $in_backend, 1, 'and it does');
 
 # --- to and fro
 for my $what (sort keys %queries)

@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = new_server('grouping', "gpusort.device_memory = '32MB'", "gpusort.buffer_memory = '64MB'", "work_mem = '4MB'",
-	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'synchronize_seqscans = off');
+	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
 my $has_icu = $node->safe_psql('postgres', q{select count(*) from pg_collation where collname = 'en-x-icu'});
 
 wait_for_state($node, 'serving');

@@ -1,7 +1,7 @@
 # Sorts whose estimate is wrong: they begin as PostgreSQL's own, and go to the device when more
 # rows come than gpusort.min_rows; the rows are the same in any case.
 #
-#   GPUSORT_SEED   of the walks
+#   SEED=N   of the walks
 use strict;
 use warnings;
 
@@ -12,13 +12,10 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SortWalks;
 use Test::More;
-use Time::HiRes qw(sleep);
 
-my $seed = $ENV{GPUSORT_SEED} || int(time);
-srand $seed;
-note "seed $seed";
+seed();
 
-my $node = new_server('few_rows', 'gpusort.min_rows = 1000', 'autovacuum = off', "gpusort.buffer_memory = '64MB'", "work_mem = '16MB'");
+my $node = new_server('few_rows', 'gpusort.min_rows = 1000', "gpusort.buffer_memory = '64MB'", "work_mem = '16MB'");
 wait_for_state($node, 'serving');
 # the planner takes a table's density from pg_class
 $node->safe_psql('postgres', q{

@@ -16,9 +16,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-my $seed = $ENV{SEED} // int(time);
-srand $seed;
-note "seed $seed";
+seed();
 
 my $node = new_server('sites', "work_mem = '4MB'", 'max_worker_processes = 40', 'max_parallel_workers = 32',
 	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0',
@@ -94,9 +92,12 @@ for my $site (draw(6, @sites))
 	my ($cancelled, $slowest, $wrong) = (0, 0, '');
 	for my $i (1 .. 8)
 	{
-		$session->send($query);
-		sleep $whole * $i / 9;
-		my $seconds = $session->signal('INT');
+		my $timeout = int(1000 * $whole * $i / 9) + 1;
+		my $begin = seconds();
+
+		# a cancel that comes before the statement begins is dropped, but its timeout is not
+		$session->query("begin; set local statement_timeout = $timeout; $query; commit");
+		my $seconds = seconds() - $begin - $timeout / 1000;
 		if ($session->error =~ /ERROR:  57014/)
 		{
 			$cancelled++;
@@ -137,11 +138,13 @@ my @cursors = map {
 } grep { $_->[0] =~ /^(?:WindowAgg|Group|GroupAggregate|Unique|SetOp)$/ } @sites;
 push @cursors, [ 'a CTE', 'with c as materialized (select id, filler from big order by k) select * from c' ],
 	[ 'a merge join', 'select a.m, b.id from (select k % 500 as m from big where id <= 2000) a join (select k % 500 as m, id, filler from big where id <= 100000) b on a.m = b.m' ];
+my %plans = map { $_->[0] => $_->[2] } @sites;
 for my $cursor (@cursors)
 {
 	my ($name, $query) = @$cursor;
 	my $session = session();
 
+	like($session->query("explain (costs off) declare c cursor for $query"), $plans{$name}, "a cursor below $name: planned");
 	$session->query("begin; declare c cursor for $query; fetch 3 from c");
 	is($session->error, '', "a cursor below $name is open");
 

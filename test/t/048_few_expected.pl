@@ -10,7 +10,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('few_expected', 'gpusort.debug_force = off', 'gpusort.min_rows = 10000', 'autovacuum = off');
+my $node = new_server('few_expected', 'gpusort.debug_force = off', 'gpusort.min_rows = 10000');
 
 wait_for_state($node, 'serving');
 $node->safe_psql('postgres', q{

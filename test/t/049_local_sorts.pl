@@ -2,7 +2,7 @@
 # inputs around the sizes where its ways change, keys that differ in some bytes only, equal ones, NULLs; rows
 # with equal keys stay in the order they came in.
 #
-#   GPUSORT_SEED   of the values
+#   SEED=N   of the values
 use strict;
 use warnings;
 
@@ -13,8 +13,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $seed = $ENV{GPUSORT_SEED} || int(time);
-note "seed $seed";
+my $seed = seed();
 
 # test/run builds it there
 my $module = "$ENV{TESTDIR}/modules/local_sorts/local_sorts";
@@ -23,8 +22,6 @@ my $node = new_server('local_sorts', "work_mem = '64MB'");
 wait_for_state($node, 'serving');
 $node->safe_psql('postgres', qq{
 	create function local_sort(a int8[], b int8[], keys int, descending bool, nulls_first bool) returns int4[] language c as '$module';
-	create function time_local_sort(a int8[], b int8[], rounds int) returns float8 language c as '$module';
-	create function time_quick_sort(a int8[], rounds int) returns float8 language c as '$module';
 	-- the bits of a row's, of which b has others than a
 	create function bits(i int8, salt int8) returns int8 language sql immutable as 'select hashint8extended(i, $seed + salt)';
 	create unlogged table input (i int4, a int8, b int8);});
@@ -91,11 +88,6 @@ for my $name ('random', 'three bytes', 'few')
 {
 	is(same_sorts('many rows', 70000, $keys{$name}, 'bits(i, 9) % 3', 'asc'), '', "$name, many rows: as PostgreSQL sorts them");
 }
-
-# --- times for readers of the log; on a busy machine they prove nothing
-$node->safe_psql('postgres', 'truncate input; insert into input select i, bits(i, 1), i from generate_series(1, 100000) i');
-my ($radix, $compared) = split /\|/, $node->safe_psql('postgres', 'select time_local_sort(array_agg(a order by i), array_agg(b order by i), 9), time_quick_sort(array_agg(a order by i), 9) from input');
-note sprintf '100,000 rows: %.1f ms by radix, %.1f ms by comparing', $radix, $compared;
 
 $node->stop;
 done_testing();

@@ -8,7 +8,7 @@ use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time sleep);
+use Time::HiRes qw(time);
 
 # rows => sessions
 my %loads = (50000 => 32, 100000 => 16, 200000 => 8, 500000 => 8);

@@ -69,7 +69,6 @@ sub logged_files
 }
 
 # --- log_temp_files
-my $tablespace = $node->safe_psql('postgres', "select oid from pg_tablespace where spcname = 'pg_default'");
 for my $case ([ 'merged by the device', $by_device ], [ 'merged by the backend', $by_backend ],
 	[ 'wide rows, which fill no buffer', 'select k, repeat(filler, 200 + id % 50) as wide from big where id <= 6000 order by k' ])
 {
@@ -149,25 +148,23 @@ is($with, $without, "EXPLAIN (VERBOSE): the query's identifier is what it is wit
 
 # --- pg_stat_database
 my $counted = 'select temp_files, temp_bytes from pg_stat_database where datname = current_database()';
-my $files = $session->query($counted);
 $session->query('select pg_stat_force_next_flush()');
 $node->poll_query_until('postgres', "select temp_files >= 2 and temp_bytes > 10000000 from pg_stat_database where datname = 'postgres'");
 my ($files_before, $bytes_before) = split /\|/, $node->safe_psql('postgres', $counted);
 my $plan = sort_of(explained($by_device, 'buffers'));
 $session->query('select pg_stat_force_next_flush()');
 ok($node->poll_query_until('postgres', "select temp_files = $files_before + $plan->{Runs} from pg_stat_database where datname = 'postgres'"), 'pg_stat_database counts the files');
-my ($files_after, $bytes_after) = split /\|/, $node->safe_psql('postgres', $counted);
+my (undef, $bytes_after) = split /\|/, $node->safe_psql('postgres', $counted);
 is($bytes_after - $bytes_before, $plan->{'Disk Bytes'}, 'and their bytes');
 
 # --- auto_explain
 sub auto_explained
 {
 	my ($settings, $query) = @_;
-	my $mark = -s $node->logfile;
 
 	$session->query("set auto_explain.log_min_duration = 0; $settings");
 	nobody_sorts($node);
-	$mark = -s $node->logfile;
+	my $mark = -s $node->logfile;
 	$session->query($query);
 	$session->query('set auto_explain.log_min_duration = -1; reset auto_explain.log_analyze; reset auto_explain.log_buffers; reset auto_explain.log_format');
 	return slurp_file($node->logfile, $mark);

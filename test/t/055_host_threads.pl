@@ -25,14 +25,6 @@ sub is_named
 	return $node->poll_query_until('postgres', "select state = 'serving' and name = '$name' from gpusort_devices");
 }
 
-sub reload_with
-{
-	my (%settings) = @_;
-
-	$node->safe_psql('postgres', "alter system set gpusort.$_ = '$settings{$_}'") for sort keys %settings;
-	$node->safe_psql('postgres', 'select pg_reload_conf()');
-}
-
 # The nice values of the service's threads, as "value x number", the process's own one among them.
 sub nice_values
 {
@@ -97,20 +89,20 @@ for my $threads (1, 2, 5, 64)
 {
 	my $started = $threads < 2 ? 2 : $threads;
 
-	reload_with(host_threads => $threads);
+	reload_with($node, 'gpusort.host_threads' => $threads);
 	ok(is_named("host ($started threads)"), "$threads threads: a reload is enough");
 	come_to("$nice x 1, " . ($nice + 7) . " x $started", "$threads threads: so many are there");
 	is(digest($node, $sorted), $right, "$threads threads: they sort");
 }
-reload_with(host_nice => 0, host_threads => 2);
+reload_with($node, 'gpusort.host_nice' => 0, 'gpusort.host_threads' => 2);
 ok(is_named('host (2 threads)'), 'both settings change');
 come_to("$nice x 3", 'threads of no nice value of their own');
-reload_with(host_nice => 19);
+reload_with($node, 'gpusort.host_nice' => 19);
 come_to("$nice x 1, 19 x 2", 'and the nicest, by a reload of that alone');
-reload_with(host_threads => 64, host_nice => 0);
+reload_with($node, 'gpusort.host_threads' => 64, 'gpusort.host_nice' => 0);
 ok(is_named('host (64 threads)'), 'many');
 my $cost_of_many = cost();
-reload_with(host_threads => 0);
+reload_with($node, 'gpusort.host_threads' => 0);
 ok($node->poll_query_until('postgres', "select state = 'serving' and name <> 'host (64 threads)' from gpusort_devices"), 'as many as processors');
 chomp(my $processors = `nproc`);
 my ($threads) = device_name() =~ /^host \((\d+) threads\)$/;
@@ -123,7 +115,7 @@ is(cost(), $cost_of_many, 'threads for which there is no processor sort nothing 
 my $postmaster = (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
 my $allowed = allowed_processors($postmaster);
 system_or_bail('taskset', '-acp', $allowed =~ /^(\d+)/, $postmaster);
-reload_with(host_threads => 4);
+reload_with($node, 'gpusort.host_threads' => 4);
 ok(is_named('host (4 threads)'), 'a device that is opened when the server may run on one processor');
 my $cost_of_one = cost();
 if ($processors > 1)
@@ -134,12 +126,12 @@ else
 {
 	is($cost_of_one, $cost_of_many, 'a sort costs the same');
 }
-reload_with(host_threads => 0);
+reload_with($node, 'gpusort.host_threads' => 0);
 ok(is_named('host (2 threads)'), 'no more threads than are needed');
 system_or_bail('taskset', '-acp', $allowed, $postmaster);
 
 # --- while a sort is open: it ends on the threads that it began on
-reload_with(host_threads => 3);
+reload_with($node, 'gpusort.host_threads' => 3);
 ok(is_named('host (3 threads)'), 'three again');
 my $reading = GpuSortTest::Session->new($node);
 $reading->query("begin; declare c cursor for $sorted");
@@ -147,7 +139,7 @@ my $first = $reading->query('fetch 10 from c');
 my $jobs = $node->safe_psql('postgres', 'select open_jobs from gpusort_devices');
 is($jobs, '1', 'a cursor is open');
 my $log_end = -s $node->logfile;
-reload_with(host_threads => 4);
+reload_with($node, 'gpusort.host_threads' => 4);
 ok(wait_for_state($node, 'starting'), 'a reload waits for it');
 is($node->safe_psql('postgres', 'select detail from gpusort_devices'), 'waiting for open sorts to end', 'which the view says');
 ok($node->wait_for_log(qr/new settings wait for 1 open sorts to end.*\n.*The view gpusort_progress lists the open sorts of service 0/, $log_end), 'and the log says where to look whose');
@@ -160,20 +152,19 @@ ok(is_named('host (4 threads)'), 'then the threads change');
 # --- a change that is taken back while a sort is open
 $reading->query("begin; declare c cursor for $sorted");
 $reading->query('fetch 10 from c');
-reload_with(host_threads => 5);
+reload_with($node, 'gpusort.host_threads' => 5);
 ok(wait_for_state($node, 'starting'), 'a reload waits for it');
-reload_with(host_threads => 4);
+reload_with($node, 'gpusort.host_threads' => 4);
 ok(is_named('host (4 threads)'), 'taken back: the device serves again at once');
 $reading->query('commit');
 $reading->close;
 
 # --- more than the machine lets a process have
-my $log_from = -s $node->logfile;
-reload_with(host_threads => 1024);
+reload_with($node, 'gpusort.host_threads' => 1024);
 ok($node->poll_query_until('postgres', "select state in ('serving', 'unavailable') and name is distinct from 'host (4 threads)' from gpusort_devices"),
 	'1024 threads: they are there, or the view says why not: ' . $node->safe_psql('postgres', "select coalesce(name, detail) from gpusort_devices"));
 is(digest($node, $sorted), $right, '1024 threads: the rows are right');
-reload_with(host_threads => 2);
+reload_with($node, 'gpusort.host_threads' => 2);
 ok(is_named('host (2 threads)'), 'back to two');
 nothing_left_over($node, 'at the end');
 $node->stop;

@@ -20,14 +20,6 @@ make_tables($node);
 my $sorted = 'select * from big order by k, id';
 my $right = digest($node, $sorted, 'set gpusort.enabled = off;');
 
-sub reload_with
-{
-	my ($name, $value) = @_;
-
-	$node->safe_psql('postgres', "alter system set $name = '$value'");
-	$node->safe_psql('postgres', 'select pg_reload_conf()');
-}
-
 sub device_is
 {
 	my ($kind) = @_;
@@ -46,8 +38,7 @@ sub lose_device
 	for my $point (40 .. 80)
 	{
 		last if $server->safe_psql('postgres', $gone) eq 't';
-		$server->safe_psql('postgres', "alter system set gpusort.debug_fail_at = $point");
-		$server->safe_psql('postgres', 'select pg_reload_conf()');
+		reload_with($server, 'gpusort.debug_fail_at' => $point);
 		$server->poll_query_until('postgres', "select service_pid is distinct from $pid or detail like 'device call or allocation $point fails%' from gpusort_devices");
 		$server->psql('postgres', "select md5(string_agg(q::text, ' ')) from ($sorted) q");
 	}
@@ -77,21 +68,21 @@ ok(sorts_on_device($node, $sorted), 'it sorts');
 is(digest($node, $sorted), $right, 'the rows are right');
 
 # --- 'auto' stays the GPU only
-reload_with('gpusort.device', 'auto');
+reload_with($node, 'gpusort.device' => 'auto');
 ok(wait_for_state($node, 'unavailable'), 'auto: no device');
 is(detail(), $why, 'auto: for the same reason');
 unlike($node->safe_psql('postgres', "explain $sorted"), qr/GpuSort/, 'auto: planned natively');
-reload_with('gpusort.device', 'host');
+reload_with($node, 'gpusort.device' => 'host');
 ok(device_is('host'), 'host: serves');
 is(detail(), '', 'host: nobody asked for a GPU');
-reload_with('gpusort.device', 'off');
+reload_with($node, 'gpusort.device' => 'off');
 ok(wait_for_state($node, 'off'), 'off: none serves');
-reload_with('gpusort.device', 'AUTO , host');
+reload_with($node, 'gpusort.device' => 'AUTO , host');
 ok(device_is('host'), 'auto,host in other words');
 is(detail(), "no GPU: $why", 'and why once more');
 
 # --- its threads follow their setting
-reload_with('gpusort.host_threads', '3');
+reload_with($node, 'gpusort.host_threads' => '3');
 ok($node->poll_query_until('postgres', "select name = 'host (3 threads)' and state = 'serving' from gpusort_devices"), 'three threads');
 is(detail(), "no GPU: $why", 'the detail stays');
 
@@ -119,10 +110,10 @@ is(digest($node, $sorted), $right, 'the rows are right');
 # --- while open sorts hold up a change the detail says so, and the reason comes back
 $reading->query("begin; declare c cursor for $sorted");
 $reading->query('fetch 10 from c');
-reload_with('gpusort.device', 'off');
+reload_with($node, 'gpusort.device' => 'off');
 ok(wait_for_state($node, 'starting'), 'a reload waits for an open sort');
 is(detail(), 'waiting for open sorts to end', 'and says so');
-reload_with('gpusort.device', 'auto,host');
+reload_with($node, 'gpusort.device' => 'auto,host');
 ok(device_is('host'), 'taken back');
 is(detail(), "no GPU: $why", 'the reason is there again');
 $reading->query('commit');
@@ -130,7 +121,7 @@ $reading->close;
 nothing_left_over($node, 'without a GPU');
 
 # --- none at all
-reload_with('gpusort.device', 'auto');
+reload_with($node, 'gpusort.device' => 'auto');
 ok(wait_for_state($node, 'unavailable'), 'auto again');
 like(slurp_file($node->logfile), qr/HINT:  Set gpusort.device to "host".* or to "auto,host"/, 'the log names what else there is');
 
@@ -156,8 +147,7 @@ SKIP:
 	is($with_gpu->safe_psql('postgres', 'select kind, detail from gpusort_devices'), 'cuda|', 'a GPU: it serves')
 	  if wait_for_state($with_gpu, 'serving');
 	make_tables($with_gpu);
-	$with_gpu->safe_psql('postgres', "alter system set gpusort.host_threads = 3");
-	$with_gpu->safe_psql('postgres', 'select pg_reload_conf()');
+	reload_with($with_gpu, 'gpusort.host_threads' => 3);
 	is(digest($with_gpu, $sorted), $right, 'it sorts');
 	ok(lose_device($with_gpu), 'a lost GPU: a new service serves');
 	is($with_gpu->safe_psql('postgres', 'select kind, detail from gpusort_devices'), 'cuda|', 'with the GPU, which is tried first');

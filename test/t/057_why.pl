@@ -11,8 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('why', 'gpusort.debug_force = off', 'gpusort.min_rows = 10000', 'autovacuum = off',
-	'max_parallel_workers_per_gather = 0', 'timezone = UTC');
+my $node = new_server('why', 'gpusort.debug_force = off', 'gpusort.min_rows = 10000', 'timezone = UTC');
 
 wait_for_state($node, 'serving');
 $node->safe_psql('postgres', q{
@@ -20,7 +19,6 @@ $node->safe_psql('postgres', q{
 		from generate_series(1, 60000) i;
 	create table small as select * from t limit 10;
 	create table wide as select i as id, repeat('w', 1000) as filler from generate_series(1, 2000) i;
-	alter table wide set (autovacuum_enabled = off);
 	create table indexed as select i / 100 as a, i as b from generate_series(1, 60000) i;
 	create index on indexed(a);
 	create index on indexed(b);
@@ -232,9 +230,9 @@ like(why('select * from t order by s', 'expected_rows, reason', 'set max_paralle
 # a reason that holds for all sorts goes before those of some
 is(why('select * from indexed order by a, b', undef, 'set enable_seqscan = off; set random_page_cost = 0; set gpusort.enabled = off'), 'Incremental Sort|native|disabled', 'an Incremental Sort where gpusort is off');
 is(why('select few, s, count(*) from t group by grouping sets ((few), (s))', 'distinct runs_on, code', 'set enable_hashagg = off; set gpusort.enabled = off'), 'native|disabled', 'grouping sets where it is off');
-my $keeps = background_with_cached_plan();
+my $keeps = session_with_cached_plan();
 
-sub background_with_cached_plan
+sub session_with_cached_plan
 {
 	my $session = GpuSortTest::Session->new($node);
 
@@ -244,7 +242,7 @@ sub background_with_cached_plan
 append_conf_and_reload("gpusort.device = 'off'");
 wait_for_state($node, 'off');
 like($keeps->query(q{select runs_on, code from gpusort_why('execute kept')}), qr/^native\|no_device$/m, 'a plan that was kept while a device served');
-my $keeps_native = background_with_cached_plan();
+my $keeps_native = session_with_cached_plan();
 like($keeps_native->query('explain execute kept'), qr/^ *Sort /m, 'and one that was made while none did');
 append_conf_and_reload("gpusort.device = 'host'");
 wait_for_state($node, 'serving');

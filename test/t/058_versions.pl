@@ -10,7 +10,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('old', 'autovacuum = off');
+my $node = new_server('old');
 wait_for_state($node, 'serving');
 my $version = $node->safe_psql('postgres', q{select extversion from pg_extension where extname = 'gpusort'});
 

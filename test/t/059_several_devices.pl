@@ -15,7 +15,7 @@ use Time::HiRes qw(usleep);
 
 use_stand_ins();
 $GpuSortTest::device = 'host,host';
-my $node = new_server('several', "gpusort.device_memory = '128MB'", "gpusort.buffer_memory = '256MB'", 'autovacuum = off');
+my $node = new_server('several', "gpusort.device_memory = '128MB'", "gpusort.buffer_memory = '256MB'");
 
 sub rows_of
 {
@@ -29,14 +29,6 @@ sub all_serve
 	my ($number, $server) = @_;
 
 	return ($server // $node)->poll_query_until('postgres', "select count(*) = $number and bool_and(state = 'serving') from gpusort_devices");
-}
-
-sub reload_with
-{
-	my ($name, $value) = @_;
-
-	$node->safe_psql('postgres', "alter system set $name = '$value'");
-	$node->safe_psql('postgres', 'select pg_reload_conf()');
 }
 
 ok(all_serve(2), 'two services serve');
@@ -127,9 +119,6 @@ is(scalar(grep { /the sort device failed during a sort/ } @errors), 1, 'the othe
 ok(close_all(), 'all have ended');
 
 # while one is gone all go to the other
-kill 'STOP', $first;
-$node->safe_psql('postgres', 'select 1');
-kill 'CONT', $first;
 kill 'TERM', $first;
 ok(wait_for_end($node, $first), 'the first one is gone');
 is(digest($node, $sorted), $right, 'sorts go on meanwhile');
@@ -137,12 +126,12 @@ ok(all_serve(2), 'both serve again');
 
 # --- a reload adds and removes services
 
-reload_with('gpusort.device', 'host,host,host');
+reload_with($node, 'gpusort.device' => 'host,host,host');
 ok(all_serve(3), 'a third one');
 nobody_sorts($node);
 open_cursor('select * from small order by k, id') for 1 .. 6;
 is(rows_of('open_jobs'), "2\n2\n2", 'gets its share');
-reload_with('gpusort.device', 'host');
+reload_with($node, 'gpusort.device' => 'host');
 ok($node->poll_query_until('postgres', q{select array_agg(state order by service) = '{serving,off,off}' from gpusort_devices}), 'two are to end, and take no new sorts');
 is(digest($node, $sorted), $right, 'the first one sorts');
 my $whole = 0;
@@ -154,22 +143,22 @@ for my $reader (@readers)
 is($whole, 6, 'sorts that are open are read to their end');
 close_all();
 ok(all_serve(1), 'then they are gone');
-reload_with('gpusort.device', 'host,host');
+reload_with($node, 'gpusort.device' => 'host,host');
 ok(all_serve(2), 'one comes back');
 is(digest($node, $sorted), $right, 'the rows are right');
-reload_with('gpusort.device', 'off');
+reload_with($node, 'gpusort.device' => 'off');
 ok($node->poll_query_until('postgres', q{select count(*) = 1 and min(state) = 'off' from gpusort_devices}), 'off: none');
-reload_with('gpusort.device', 'host,host');
+reload_with($node, 'gpusort.device' => 'host,host');
 ok(all_serve(2), 'and both again');
 
 # --- services that are to end while something happens
 
 open_cursor('select * from small order by k, id') for 1 .. 2;
-reload_with('gpusort.device', 'host');
+reload_with($node, 'gpusort.device' => 'host');
 ok($node->poll_query_until('postgres', q{select state = 'off' from gpusort_devices where service = 1}), 'one is to end');
-reload_with('gpusort.device', 'host,host');
+reload_with($node, 'gpusort.device' => 'host,host');
 ok(all_serve(2), 'and is wanted again, while its sort is open');
-reload_with('gpusort.device', 'host');
+reload_with($node, 'gpusort.device' => 'host');
 ok($node->poll_query_until('postgres', q{select state = 'off' from gpusort_devices where service = 1}), 'it is to end again');
 my $ending = $node->safe_psql('postgres', 'select service_pid from gpusort_devices where service = 1');
 kill 'TERM', $ending;
@@ -177,14 +166,14 @@ ok($node->poll_query_until('postgres', "select count(*) = 0 from gpusort_devices
 ok($node->poll_query_until('postgres', q{select count(*) = 0 from gpusort_devices where service = 1 and state <> 'off'}), 'what comes after it serves no sort');
 ok(close_all(), 'the sorts end');
 ok(all_serve(1), 'then it is gone');
-reload_with('gpusort.device', 'host,host,host');
+reload_with($node, 'gpusort.device' => 'host,host,host');
 ok(all_serve(3), 'three');
 for my $flip (1 .. 6)
 {
-	reload_with('gpusort.device', $flip % 2 ? 'host,host' : 'host,host,host');
+	reload_with($node, 'gpusort.device' => $flip % 2 ? 'host,host' : 'host,host,host');
 	ok(all_serve($flip % 2 ? 2 : 3), "reload $flip");
 }
-reload_with('gpusort.device', 'host,host');
+reload_with($node, 'gpusort.device' => 'host,host');
 ok(all_serve(2), 'two');
 # --- reloads to and fro while eight sessions sort: each compares its rows
 
@@ -199,14 +188,14 @@ my $load = IPC::Run::start([ 'pgbench', '-n', '-c', 8, '-T', $seconds, '-f', $sc
 my $end = time + $seconds;
 while (time < $end)
 {
-	reload_with('gpusort.device', (qw(host host,host host,host,host host,host))[ $reloads++ % 4 ]);
+	reload_with($node, 'gpusort.device' => (qw(host host,host host,host,host host,host))[ $reloads++ % 4 ]);
 	usleep(rand 500000);
 }
 ok($load->finish, "$reloads reloads under load: all rows are right") or diag($err);
 note $out =~ /(number of transactions actually processed: \d+)/;
 is($node->safe_psql('postgres', 'select native_no_device + failed from gpusort_stats'), '0', 'no sort was lost or native for it');
 cmp_ok($node->safe_psql('postgres', 'select jobs from gpusort_stats'), '>', 0, 'sorts were on devices');
-reload_with('gpusort.device', 'host,host');
+reload_with($node, 'gpusort.device' => 'host,host');
 ok(all_serve(2), 'two');
 unlike(slurp_file($node->logfile), qr/no device serves, all sorts are left to PostgreSQL|terminated by signal/, 'none has looked for another device, or crashed');
 

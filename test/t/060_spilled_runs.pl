@@ -13,7 +13,7 @@ use Test::More;
 use Time::HiRes qw(sleep);
 
 $GpuSortTest::device = 'host,host';
-my $node = new_server('spilled', "gpusort.device_memory = '64MB'", "gpusort.buffer_memory = '256MB'", "work_mem = '4MB'", 'autovacuum = off', 'synchronize_seqscans = off',
+my $node = new_server('spilled', "gpusort.device_memory = '64MB'", "gpusort.buffer_memory = '256MB'", "work_mem = '4MB'",
 	'enable_gathermerge = off', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
 my $watch = GpuSortTest::Session->new($node);
 my $session = GpuSortTest::Session->new($node);

@@ -12,7 +12,7 @@ use Test::More;
 
 use_stand_ins();
 $GpuSortTest::device = 'auto,host';
-my $node = new_server('lost_gpus', 'autovacuum = off');
+my $node = new_server('lost_gpus');
 make_tables($node);
 
 my $sorted = 'select * from big order by k, id';

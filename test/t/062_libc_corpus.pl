@@ -16,7 +16,7 @@ use Test::More;
 my @locales = qw(en_US de_DE sv_SE ja_JP fr_FR es_ES cs_CZ pl_PL tr_TR da_DK);
 my $device = $GpuSortTest::device eq 'host' ? 'host' : 'gpu';
 my $node = new_server('libc_corpus', "gpusort.buffer_memory = '160MB'", 'max_parallel_workers = 8',
-	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'autovacuum = off');
+	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
 wait_for_state($node, 'serving');
 
 for my $locale (@locales)

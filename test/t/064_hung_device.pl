@@ -13,7 +13,7 @@ use GpuSortTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('hung_device', 'gpusort.host_threads = 1', "gpusort.device_memory = '2GB'", 'autovacuum = off');
+my $node = new_server('hung_device', 'gpusort.host_threads = 1', "gpusort.device_memory = '2GB'");
 wait_for_state($node, 'serving');
 $node->safe_psql('postgres', q{create unlogged table rows as select i * 7919::int8 % 4000037 as k, i * 104729::int8 % 4000037 as l, i as id from generate_series(1, 4000000) i});
 
@@ -33,8 +33,7 @@ my $service = service_pid($node);
 is(hash_of(''), $right, 'a device that answers: the rows are right');
 is(service_pid($node), $service, 'and it goes on');
 
-$node->safe_psql('postgres', q{alter system set gpusort.device_timeout = '1ms'});
-$node->safe_psql('postgres', 'select pg_reload_conf()');
+reload_with($node, 'gpusort.device_timeout' => '1ms');
 # the service reads its settings before its next request
 my $log = -s $node->logfile;
 # the service may look at its device just when an operation has ended
@@ -59,10 +58,8 @@ is(hash_of(''), $right, 'the rows are right again');
 is(service_pid($node), $service, 'by the device');
 
 # --- a call that never returns
-$node->safe_psql('postgres', q{alter system set gpusort.debug_call_delay = '1h'});
-$node->safe_psql('postgres', 'select pg_reload_conf()');
-$node->safe_psql('postgres', q{alter system set gpusort.host_threads = 2});
-$node->safe_psql('postgres', 'select pg_reload_conf()');
+reload_with($node, 'gpusort.debug_call_delay' => '1h');
+reload_with($node, 'gpusort.host_threads' => 2);
 # before PostgreSQL 17 all its waits have one name, and the old service is in state starting too while it waits
 $node->poll_query_until('postgres', "select count(*) = 1 from pg_stat_activity a join gpusort_devices d on d.service_pid = a.pid where d.state = 'starting' and d.service_pid <> $service and a.wait_event in ('GpusortServiceCall', 'Extension')")
   or die 'the service does not come to its call';

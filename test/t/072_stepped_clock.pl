@@ -10,19 +10,29 @@ use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(sleep);
 
 my $step = PostgreSQL::Test::Utils::tempdir() . '/step';
 my $node;
 {
 	local $ENV{LD_PRELOAD} = "$FindBin::RealBin/../modules/stepped_clock/stepped_clock.so";
 	local $ENV{GPUSORT_TEST_CLOCK_FILE} = $step;
-	$node = new_server('clock', "gpusort.buffer_memory = '16MB'", "gpusort.device_memory = '32MB'", 'autovacuum = off');
+	$node = new_server('clock', "gpusort.buffer_memory = '16MB'", "gpusort.device_memory = '32MB'");
 }
 wait_for_state($node, 'serving');
 make_tables($node);
 
+# no sort waits for much longer than the native sort is estimated to take
+my $patient = "set gpusort.wait_timeout = '5min'; set gpusort.max_wait_timeout = '5min'; set work_mem = '64kB'; set seq_page_cost = 1e6";
 my $sort = 'explain (analyze, timing off, costs off) select * from small order by k, id';
+
+sub step_back
+{
+	my ($what) = @_;
+
+	append_to_file($step, '');
+	is($node->safe_psql('postgres', 'select clock_timestamp() < to_timestamp(' . time . ") - interval '30 min'"), 't', "$what: the server's clock is set back");
+	return;
+}
 
 # Sends a sort that may wait for five seconds, and sets the clock back while it waits.
 sub native_though_stepped
@@ -31,13 +41,14 @@ sub native_though_stepped
 	my $waited = $node->safe_psql('postgres', 'select waited from gpusort_stats');
 	my $waiter = GpuSortTest::Session->new($node);
 
-	# no sort waits for much longer than the native sort is estimated to take
-	$waiter->query("set gpusort.wait_timeout = '5s'; set work_mem = '64kB'; set seq_page_cost = 1e6");
+	$waiter->query("$patient; set gpusort.wait_timeout = '5s'");
 	$waiter->send($sort);
 	ok($node->poll_query_until('postgres', "select waited > $waited from gpusort_stats"), "$what: it waits");
-	append_to_file($step, '');
+	step_back($what);
 	like($waiter->finish, qr/native \(\Q$reason\E\)/, "$what: a clock that was set back does not make it wait longer");
 	unlink $step;
+	# pg_sleep, at a gate, has taken the clock that was set back for the time: it is to look again
+	$node->reload;
 	$waiter->close;
 }
 
@@ -58,11 +69,10 @@ nothing_left_over($node, 'device memory');
 # --- a reader that is idle for a second leaves all its buffers but one to others
 my $reader = GpuSortTest::Session->new($node);
 $reader->query('begin; declare c no scroll cursor for select * from big where id <= 50000 order by k, id; fetch 1 from c');
-append_to_file($step, '');
-sleep 1.5;
+step_back('an idle reader');
 # a sort with ten workers needs 15 of the 16 buffers
 $node->safe_psql('postgres', 'alter table small set (parallel_workers = 10)');
-like($node->safe_psql('postgres', "set gpusort.wait_timeout = 0; set max_parallel_workers_per_gather = 10; set parallel_setup_cost = 0;
+like($node->safe_psql('postgres', "$patient; set max_parallel_workers_per_gather = 10; set cpu_tuple_cost = 1e5; set parallel_setup_cost = 0;
 	set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0; $sort"), qr/Sort Method: (?:host|gpu).*GpuSortFeed/s, 'a reader is found idle though the clock was set back');
 $node->safe_psql('postgres', 'alter table small reset (parallel_workers)');
 unlink $step;
@@ -74,17 +84,9 @@ make_gate($node);
 $node->append_conf('postgresql.conf', "gpusort.device_memory = '512MB'\n");
 $node->reload;
 $node->poll_query_until('postgres', 'select budget_bytes = 512 * 1048576 from gpusort_devices') or fail('the memory is not more');
-my @sorts = map { GpuSortTest::Session->new($node) } 1 .. 4;
-for my $holding (@sorts)
-{
-	$holding->send("select count(*) from (select * from big where gate(id, 250000, 'buffers') > 0 order by k, id offset 0) s");
-	$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $holding->{pid}") or fail('a sort did not come to its gate');
-}
-ok($node->poll_query_until('postgres', 'select free_buffer_bytes = 0 from gpusort_devices'), 'four sorts have all buffers');
+my @sorts = hold_buffers($node, 'buffers');
 native_though_stepped('gpusort.buffer_memory is in use', 'buffers');
-append_to_file($node->data_dir . '/buffers', '');
-is($_->finish, '300000', 'the others go on') for @sorts;
-$_->close for @sorts;
+release_buffers($node, 'buffers', @sorts);
 nothing_left_over($node, 'buffers');
 
 is($node->safe_psql('postgres', 'select failed from gpusort_stats'), '0', 'no job failed');

@@ -13,9 +13,7 @@ use Test::More;
 use Time::HiRes qw(sleep);
 
 my $node = new_server('feeders', 'gpusort.min_rows = 1500', 'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
-	'min_parallel_table_scan_size = 0', "work_mem = '64MB'",
-	# scans begin with the first rows
-	'synchronize_seqscans = off');
+	'min_parallel_table_scan_size = 0', "work_mem = '64MB'");
 wait_for_state($node, 'serving');
 make_tables($node);
 my $collation = $node->safe_psql('postgres', q{select case when exists (select from pg_collation where collname = 'en-x-icu') then '"en-x-icu"' else '"C"' end});
@@ -40,7 +38,7 @@ $node->safe_psql('postgres', qq{
 	end \$\$;
 	create table fed as select i as id, (array['open', 'Paid', 'shipped', 'returned'])[1 + i % 4] || case when i > 10000 and i % 5 = 0 then ' ' || i % 300 else '' end as few,
 		repeat('f', 50) as filler from generate_series(1, 40000) i;
-	alter table fed set (parallel_workers = 2, autovacuum_enabled = off);
+	alter table fed set (parallel_workers = 2);
 	create function hold_gpusort_lock(file cstring) returns bool language c as '$ENV{TESTDIR}/modules/hold_lock/hold_lock';});
 
 my $query = "select id, few, filler from fed where fed_row(id) order by few collate $collation, id";
@@ -305,7 +303,7 @@ nothing_left_over($node, 'feeders that sort');
 $node->safe_psql('postgres', q{
 	create table unknown as select i as id, case when i <= 5000 then (array['open', 'Paid', 'shipped', 'returned'])[1 + i % 4] else left((array['O', 'p', 'Shi', 're'])[1 + i % 4] || md5(i::text), 12) end as few
 		from generate_series(1, 1005000) i;
-	alter table unknown set (parallel_workers = 2, autovacuum_enabled = off)});
+	alter table unknown set (parallel_workers = 2)});
 my $by_few = "order by few collate $collation, id";
 like($node->safe_psql('postgres', "explain (analyze, timing off, costs off) select * from unknown $by_few"), qr/Sort Method: (host|gpu).*Dictionary Keys: 1.*Rows Fed: [1-9].*Gather/s, 'a million unknown values: by a dictionary, and fed')
   if $collation ne '"C"';

@@ -12,7 +12,7 @@ use Test::More;
 
 use_stand_ins();
 $GpuSortTest::device = 'host';
-my $node = new_server('other_memory', "gpusort.device_memory = '512MB'", "work_mem = '64kB'", 'synchronize_seqscans = off', 'autovacuum = off');
+my $node = new_server('other_memory', "gpusort.device_memory = '512MB'", "work_mem = '64kB'");
 wait_for_state($node, 'serving');
 make_tables($node);
 make_gate($node);

@@ -11,29 +11,13 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 # no sort waits for longer than twice what the native sort is estimated to take: with these settings, for minutes
-my $node = new_server('buffer_waiters', "gpusort.buffer_memory = '16MB'", 'autovacuum = off', 'synchronize_seqscans = off', "work_mem = '64kB'", 'seq_page_cost = 1000000',
+my $node = new_server('buffer_waiters', "gpusort.buffer_memory = '16MB'", "work_mem = '64kB'", 'seq_page_cost = 1000000',
 	"gpusort.wait_timeout = '5min'", "gpusort.max_wait_timeout = '5min'");
 wait_for_state($node, 'serving');
 make_tables($node);
 make_gate($node);
 
 my $sort = 'explain (analyze, timing off, costs off) select * from small order by k, id';
-my @sorts;
-
-# Sorts that stop before their last rows, with all buffers.
-sub hold_buffers
-{
-	my ($gate) = @_;
-
-	@sorts = map { GpuSortTest::Session->new($node) } 1 .. 4;
-	for (@sorts)
-	{
-		$_->send("select count(*) from (select * from big where gate(id, 250000, '$gate') > 0 order by k, id offset 0) s");
-		$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $_->{pid}") or die 'a sort did not come to its gate';
-	}
-	ok($node->poll_query_until('postgres', 'select free_buffer_bytes = 0 from gpusort_devices'), "$gate: four sorts have all buffers");
-	return;
-}
 
 # A session with a sort that waits for buffers.
 sub begin_to_wait
@@ -48,33 +32,23 @@ sub begin_to_wait
 	return $session;
 }
 
-sub let_go
-{
-	my ($gate) = @_;
-
-	append_to_file($node->data_dir . "/$gate", '');
-	is($_->finish, '300000', "$gate: the others go on") for @sorts;
-	$_->close for @sorts;
-	return;
-}
-
 # --- the service takes no more jobs, as new settings wait for open sorts to end
-hold_buffers('settings');
+my @sorts = hold_buffers($node, 'settings');
 my $waiter = begin_to_wait('new settings', '5min');
 # a GPU serves on when the host's threads change
 $node->safe_psql('postgres', 'alter system set ' . ($GpuSortTest::device eq 'host' ? 'gpusort.host_threads = 1' : "gpusort.device = 'host'"));
 $node->safe_psql('postgres', 'select pg_reload_conf()');
 like($waiter->finish, qr/Sort Method: native \(no device serves\)/, 'new settings: it gives up');
 $waiter->close;
-let_go('settings');
+release_buffers($node, 'settings', @sorts);
 wait_for_state($node, 'serving');
 nothing_left_over($node, 'new settings');
 
 # --- a process that is halted before its time is over
-hold_buffers('halted');
+@sorts = hold_buffers($node, 'halted');
 my $halted = begin_to_wait('halted', '5s');
 stop_service($node, $halted->{pid});
-let_go('halted');
+release_buffers($node, 'halted', @sorts);
 # it came first, and may have its buffers for as long as it may wait and a second more
 like($node->safe_psql('postgres', $sort), qr/Sort Method: (?:host|gpu)/, 'the next sort gets buffers');
 ok(service_stands_still($halted->{pid}), 'while that process is halted');

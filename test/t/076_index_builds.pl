@@ -12,7 +12,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('index_builds', "gpusort.device_memory = '32MB'", 'autovacuum = off', 'shared_buffers = 128MB', "maintenance_work_mem = '16MB'");
+my $node = new_server('index_builds', "gpusort.device_memory = '32MB'", 'shared_buffers = 128MB', "maintenance_work_mem = '16MB'");
 wait_for_state($node, 'serving');
 make_tables($node);
 make_index_checks($node);

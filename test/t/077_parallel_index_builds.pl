@@ -17,7 +17,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = new_server('parallel_index_builds', "shared_preload_libraries = 'gpusort, pg_stat_statements'", "gpusort.device_memory = '32MB'",
-	'autovacuum = off', 'synchronize_seqscans = off', 'max_worker_processes = 20', 'max_parallel_workers = 12', 'max_parallel_maintenance_workers = 4',
+	'max_worker_processes = 20', 'max_parallel_workers = 12', 'max_parallel_maintenance_workers = 4',
 	'min_parallel_table_scan_size = 0', 'compute_query_id = on');
 my $go = $node->data_dir . '/go';
 
@@ -132,8 +132,8 @@ $old->close;
 # Begins a build in a session of its own, and waits until a worker has fed rows.
 sub begin_gated
 {
-	my ($sql, $seconds) = @_;
-	my $session = GpuSortTest::Session->new($node, $seconds);
+	my ($sql) = @_;
+	my $session = GpuSortTest::Session->new($node);
 
 	unlink $go;
 	$session->query("set test.leader = $session->{pid}; set gpusort.index_builds = on; set client_min_messages = debug1");
@@ -180,7 +180,7 @@ is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_ind
 $gated->close;
 
 # the worker waits with a full job until the leader, which has no more rows, spills
-$gated = begin_gated('create index spilled on large (in_worker(i)) include (t)', 300);
+$gated = begin_gated('create index spilled on large (in_worker(i)) include (t)');
 ok(wait_for_fed_rows($gated, 100000), 'a worker feeds many rows');
 open_gate();
 $gated->finish;
@@ -218,7 +218,7 @@ $canceled->close;
 nothing_left_over($node, 'a cancel');
 
 # a worker that waits for the leader with a full job can be ended
-my $ended = begin_gated('create index ended on large (in_worker(i)) include (t)', 300);
+my $ended = begin_gated('create index ended on large (in_worker(i)) include (t)');
 wait_for_fed_rows($ended, 100000);
 my $worker = qq{select pid from pg_stat_activity where leader_pid = $ended->{pid} and query like 'create index ended%' and backend_type = 'parallel worker' and query_id = (select query_id from pg_stat_activity where pid = $ended->{pid})};
 is($node->safe_psql('postgres', "select count(pg_terminate_backend(pid)) from ($worker) w"), '1', "a worker shows its leader's statement; it is ended");

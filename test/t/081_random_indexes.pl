@@ -19,11 +19,9 @@ use Test::More;
 
 my $definitions = $ENV{DEFINITIONS} || ($GpuSortTest::all_cases ? 300 : 150);
 my $definitions_of_table = 10;
-my $seed = $ENV{SEED} || int(time);
-srand $seed;
-note "seed $seed";
+seed();
 
-my $node = new_server('random_indexes', "gpusort.device_memory = '32MB'", 'autovacuum = off', 'fsync = off', 'timezone = UTC');
+my $node = new_server('random_indexes', "gpusort.device_memory = '32MB'", 'fsync = off', 'timezone = UTC');
 my $major = int($node->safe_psql('postgres', q{select current_setting('server_version_num')::int / 10000}));
 wait_for_state($node, 'serving');
 make_index_checks($node);

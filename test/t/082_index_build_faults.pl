@@ -122,7 +122,7 @@ sub not_there
 
 # --- a primary, and a standby that follows
 
-my $node = new_server('build_faults', 'autovacuum = off', 'max_wal_size = 2GB');
+my $node = new_server('build_faults', 'max_wal_size = 2GB');
 wait_for_state($node, 'serving');
 make_rows($node);
 $node->backup('before');
@@ -282,7 +282,7 @@ $_->stop for $standby, $node;
 
 # --- an index that has no WAL until the transaction commits
 
-my $minimal = new_server('build_minimal', 'wal_level = minimal', 'max_wal_senders = 0', 'autovacuum = off');
+my $minimal = new_server('build_minimal', 'wal_level = minimal', 'max_wal_senders = 0');
 wait_for_state($minimal, 'serving');
 make_rows($minimal);
 let_go($minimal, 'load');
@@ -317,6 +317,7 @@ is($minimal->safe_psql('postgres', 'select whole_indexes()'), join(' ', sort spl
 wait_for_state($minimal, 'serving');
 not_there($minimal, 'load', 'wal_level = minimal');
 $minimal->stop;
-unlike(slurp_file($_->logfile), qr/TRAP|PANIC|leak|XX000/, 'no word of trouble in the log') for $node, $minimal, $standby;
+# PostgreSQL has no SQLSTATE for a file that may not grow
+quiet_log($_, qr/could not extend file/) for $node, $minimal, $standby;
 
 done_testing();

@@ -10,7 +10,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('build_reports', 'autovacuum = off', 'gpusort.debug_force = off', 'gpusort.min_rows = 2000', 'timezone = UTC');
+my $node = new_server('build_reports', 'gpusort.debug_force = off', 'gpusort.min_rows = 2000', 'timezone = UTC');
 wait_for_state($node, 'serving');
 $node->safe_psql('postgres', q{
 	create table t as select i as id, md5(i::text) as s, array[i] as a, (i % 100)::int8 as k from generate_series(1, 30000) i;
@@ -146,8 +146,7 @@ for my $statement (sort keys %errors)
 my ($status, $out, $err) = $node->psql('postgres', "set role stranger; select * from gpusort_why('create index on t (k)')");
 like($err, qr/ERROR:  must be owner of table t/, 'owners alone may ask');
 is($node->safe_psql('postgres', 'select count(*) from pg_class'), $count, 'no index was made');
-$node->safe_psql('postgres', "alter system set gpusort.device = 'off'");
-$node->reload;
+reload_with($node, 'gpusort.device' => 'off');
 wait_for_state($node, 'off');
 is(why('create index on t (k)', 'runs_on, code, reason'), 'native|no_device|no device serves', 'no device');
 

@@ -23,7 +23,7 @@ sub start
 	my ($name, $module) = @_;
 
 	$node = new_server($name, "shared_preload_libraries = '$order'", 'max_parallel_maintenance_workers = 2', 'min_parallel_table_scan_size = 0',
-		'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'autovacuum = off');
+		'parallel_setup_cost = 0', 'parallel_tuple_cost = 0');
 	wait_for_state($node, 'serving');
 	make_index_checks($node);
 	$node->safe_psql('postgres', qq{

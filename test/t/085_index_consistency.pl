@@ -14,7 +14,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('index_consistency', "wal_consistency_checking = 'all'", "gpusort.device_memory = '32MB'", 'autovacuum = off', 'max_wal_size = 2GB',
+my $node = new_server('index_consistency', "wal_consistency_checking = 'all'", "gpusort.device_memory = '32MB'", 'max_wal_size = 2GB',
 	'max_worker_processes = 20', 'max_parallel_workers = 12', 'max_parallel_maintenance_workers = 2', 'min_parallel_table_scan_size = 0');
 wait_for_state($node, 'serving');
 make_tables($node);
@@ -48,7 +48,7 @@ my @builds = (
 
 # --- storms: until the file "calm" is in the data directory
 
-my @storms = map { GpuSortTest::Session->new($node, 1800) } 1 .. 3;
+my @storms = map { GpuSortTest::Session->new($node) } 1 .. 3;
 my $until_calm = q{while pg_stat_file('calm', true) is null loop %s commit; perform pg_sleep(0.02); end loop;};
 my @sends = (
 	q{create or replace function stormy(i int4) returns int4 immutable parallel safe language plpgsql as 'begin return i / 3; end';},
@@ -138,6 +138,7 @@ is($standby->safe_psql('postgres', q{set enable_seqscan = off; select count(*), 
 	$node->safe_psql('postgres', q{set enable_indexscan = off; set enable_bitmapscan = off; select count(*), sum(few) from d where k > 0}), 'and finds its rows by them');
 nothing_left_over($node, 'builds');
 $_->stop for $standby, $node;
-unlike(slurp_file($_->logfile), qr/inconsistent page|TRAP|PANIC|leak|XX000/, 'no word of trouble in the log') for $node, $standby;
+unlike(slurp_file($standby->logfile), qr/inconsistent page/, 'WAL gives the same pages');
+quiet_log($_) for $node, $standby;
 
 done_testing();

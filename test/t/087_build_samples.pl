@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $rows = 60000;
-my $node = new_server('build_samples', 'autovacuum = off', 'max_parallel_maintenance_workers = 2', 'min_parallel_table_scan_size = 0');
+my $node = new_server('build_samples', 'max_parallel_maintenance_workers = 2', 'min_parallel_table_scan_size = 0');
 wait_for_state($node, 'serving');
 make_tables($node);
 make_index_checks($node);

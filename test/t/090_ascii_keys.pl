@@ -2,7 +2,7 @@
 # collations that sort pairs of letters as one, digits as numbers, or leave out punctuation.  Then sorts of the
 # same strings by the device against PostgreSQL's own.
 #
-#   GPUSORT_SEED   of the strings
+#   SEED=N   of the strings
 use strict;
 use warnings;
 
@@ -12,9 +12,7 @@ use GpuSortTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $seed = $ENV{GPUSORT_SEED} || int(time);
-srand $seed;
-note "seed $seed";
+seed();
 
 # test/run builds it there
 my $module = "$ENV{TESTDIR}/modules/key_words/key_words";

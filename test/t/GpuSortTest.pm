@@ -20,8 +20,8 @@ use Test::More;
 use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 
 our @EXPORT = qw(new_server copy_of_installation use_stand_ins use_neighbours wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still nobody_sorts draw
-  seconds make_tables make_gate digest sorts_on_device nothing_left_over milliseconds
-  open_files temporary_files);
+  seconds make_tables make_gate hold_buffers release_buffers digest sorts_on_device nothing_left_over quiet_log milliseconds
+  open_files temporary_files seed reload_with digest_query);
 
 my @forced = (
 	"gpusort.min_rows = 0",
@@ -29,8 +29,12 @@ my @forced = (
 	"max_parallel_workers_per_gather = 0",
 	# statistics change when a test says so
 	"autovacuum = off",
+	# a gate stands at a row of a table, and scans begin with its first one
+	"synchronize_seqscans = off",
 	# many tests halt the service, for longer than a user would wait
 	"gpusort.service_timeout = 0",
+	# with each line's SQLSTATE, for quiet_log
+	"log_line_prefix = '%m [%p] %e %q%a '",
 	"jit = off");
 
 # The device under test.
@@ -39,7 +43,17 @@ our $device = $ENV{GPUSORT_TEST_DEVICE} // 'host';
 # Some tests draw a part of their cases, by the seed that they print.  With ROUNDS=all they run all of them.
 our $all_cases = ($ENV{ROUNDS} // '') eq 'all';
 
-# So many of the cases, in their order.
+# A test that draws prints its seed.  SEED=N makes it draw the same again.
+sub seed
+{
+	my $seed = $ENV{SEED} // time;
+
+	srand $seed;
+	note "seed $seed";
+	return $seed;
+}
+
+# Draws n of the cases and keeps their order.
 sub draw
 {
 	my ($n, @cases) = @_;
@@ -76,16 +90,16 @@ sub new_server
 	return $node;
 }
 
-# Creates gate(i, at, name): it passes i on, and at row at it waits until the file name is in the data directory.  And gate(), which
-# waits for the file gate, in workers too.
+# Creates gate(i, at, name): it passes i on, and from at on it waits until the file name is in the data directory.  And gate(), which
+# waits for the file gate.  Workers may call both.
 sub make_gate
 {
 	my ($node) = @_;
 
 	$node->safe_psql('postgres', q{
-		create function gate(i int4, at int4, name text) returns int4 volatile language plpgsql as $$
+		create function gate(i int4, at int4, name text) returns int4 volatile parallel safe language plpgsql as $$
 			begin
-				if i = at then
+				if i >= at then
 					while pg_stat_file(name, true) is null loop
 						perform pg_sleep(0.01);
 					end loop;
@@ -99,6 +113,32 @@ sub make_gate
 				end loop;
 				return true;
 			end $$});
+	return;
+}
+
+# Four sorts that stop before their last rows, at the gate of that name: they have all 16 buffers of a server with
+# gpusort.buffer_memory = '16MB', until release_buffers.
+sub hold_buffers
+{
+	my ($node, $gate) = @_;
+	my @sorts = map { GpuSortTest::Session->new($node) } 1 .. 4;
+
+	for (@sorts)
+	{
+		$_->send("select count(*) from (select * from big where gate(id, 250000, '$gate') > 0 order by k, id offset 0) s");
+		$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $_->{pid}") or die 'a sort did not come to its gate';
+	}
+	ok($node->poll_query_until('postgres', 'select free_buffer_bytes = 0 from gpusort_devices'), "$gate: four sorts have all buffers");
+	return @sorts;
+}
+
+sub release_buffers
+{
+	my ($node, $gate, @sorts) = @_;
+
+	append_to_file($node->data_dir . "/$gate", '');
+	is($_->finish, '300000', "$gate: those that had the buffers go on") for @sorts;
+	$_->close for @sorts;
 	return;
 }
 
@@ -259,8 +299,8 @@ sub make_tables
 		analyze small;});
 }
 
-# The service frees a sort's memory a moment after the query has ended.  Who counts on this memory, and may not wait for it,
-# waits here until there is no sort.
+# The service frees a sort's memory a moment after the query has ended.  A test that needs this memory at once first waits here
+# until no sort is open.
 sub nobody_sorts
 {
 	my ($node) = @_;
@@ -268,14 +308,29 @@ sub nobody_sorts
 	return $node->poll_query_until('postgres', 'select sum(open_jobs) = 0 and sum(reserved_bytes) = 0 from gpusort_devices');
 }
 
+# Changes settings of the server and reloads them.
+sub reload_with
+{
+	my ($node, %settings) = @_;
+
+	$node->safe_psql('postgres', join '', map({ "alter system set $_ = '$settings{$_}'; " } sort keys %settings), 'select pg_reload_conf()');
+	return;
+}
+
+# The query of digest.
+sub digest_query
+{
+	my ($query) = @_;
+
+	return "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from ($query) q";
+}
+
 # A hash of a query's rows in their order.
 sub digest
 {
 	my ($node, $query, $settings) = @_;
 
-	$settings //= '';
-	return $node->safe_psql('postgres',
-		"$settings select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from ($query) q");
+	return $node->safe_psql('postgres', join ' ', $settings // (), digest_query($query));
 }
 
 # True if the query, as planned now, is done by the device.
@@ -307,6 +362,17 @@ sub nothing_left_over
 	is($got, $clean, "$after: nothing is left over");
 	ok(sorts_on_device($node, 'select * from small order by k'), "$after: the device sorts again");
 	nobody_sorts($node);
+}
+
+# The log of a server that was stopped: no leak, no internal error but one that the test means to cause, and no process has
+# crashed but those that a test has killed.
+sub quiet_log
+{
+	my ($node, $meant) = @_;
+
+	$meant //= qr/(?!)/;
+	unlike(slurp_file($node->logfile), qr/TRAP:|PANIC|leak|\bXX000\b.*(?:ERROR|FATAL):  (?!$meant)|terminated by signal (?!9:)/, 'no word of trouble in the log of ' . $node->name);
+	return;
 }
 
 # The files that a process has open, with numbers that differ from one to the next left out.
@@ -359,7 +425,7 @@ package GpuSortTest::Session;
 use Time::HiRes qw(time sleep);
 use PostgreSQL::Test::Utils;
 
-# It lives for so many seconds at most (1800), whatever it waits for.
+# The session is ended after four hours, plus this many seconds, whatever it waits for.
 sub new
 {
 	my ($class, $node, $seconds) = @_;
@@ -368,7 +434,7 @@ sub new
 	$self->{psql} = IPC::Run::start(
 		[ 'psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres') ],
 		'<', \$self->{in}, '>', \$self->{out}, '2>', \$self->{err},
-		IPC::Run::timeout($seconds // 1800));
+		IPC::Run::timeout(4 * 3600 + ($seconds // 0)));
 	$self->{pid} = $self->query('select pg_backend_pid()');
 	return $self;
 }

@@ -45,7 +45,7 @@ sub walk
 			"move $near", "move backward $near", 'fetch absolute ' . (1 + int rand $rows), 'fetch absolute -' . $near, 'fetch last', 'fetch first',
 			'move forward all', 'move backward all')[ rand 14 ];
 	}
-	return map { "$_ " . (/^fetch|^move/ ? 'from c' : '') } @walk;
+	return map { "$_ from c" } @walk;
 }
 
 # The walk's rows over the query, natively and by the device: the same, from so many runs at
@@ -56,6 +56,7 @@ sub same_walk
 	my ($runs, $native) = (counter('runs_spilled'), counter('native_device_memory'));
 	my %got;
 
+	like($session->query("explain (costs off) declare c $declare for $query"), qr/Custom Scan \(GpuSort\)/, "$what: planned");
 	for my $enabled ('off', 'on')
 	{
 		$session->query("set gpusort.enabled = $enabled; begin; declare c $declare for $query");
@@ -64,11 +65,11 @@ sub same_walk
 		$session->query($declare =~ /hold/ ? 'close c' : 'commit');
 	}
 	is($got{on}, $got{off}, "$what: every step gives the row that it should");
-	cmp_ok(counter('runs_spilled') - $runs, '>=', $least_runs, "$what: spilled");
+	cmp_ok(counter('runs_spilled') - $runs, '>=', $least_runs, "$what: spilled") if $least_runs > 0;
 	is(counter('native_device_memory'), $native, "$what: the device took all of it") if $least_runs >= 2;
 }
 
-# Steps forward and back, marks and returns, in all so many at least.
+# Random steps forward and back, with marks and restores; at least $length of them.
 sub random_steps
 {
 	my ($steps, $length) = ('', @_);

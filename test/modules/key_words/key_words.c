@@ -29,8 +29,6 @@
  *	  create function most_key_words(value anyelement, typmod int) returns int language c as '.../key_words';
  *	  create function remembered_words(elements anyarray, words int, rounds int) returns int language c as '.../key_words';
  *	  create function check_sort_keys(elements text[], needed int, rounds int) returns int language c as '.../key_words';
- *	  create function time_key_words(elements anyarray, typmod int, words int, rounds int)
- *		  returns float8 language c as '.../key_words';
  *
  * Sort support that abbreviates int8, by comparators that no type of PostgreSQL's
  * own uses for that; its converters leave memory behind:
@@ -45,7 +43,6 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "portability/instr_time.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -65,7 +62,6 @@ PG_FUNCTION_INFO_V1(check_dictionary_words);
 PG_FUNCTION_INFO_V1(most_key_words);
 PG_FUNCTION_INFO_V1(remembered_words);
 PG_FUNCTION_INFO_V1(check_sort_keys);
-PG_FUNCTION_INFO_V1(time_key_words);
 PG_FUNCTION_INFO_V1(coarse_signed);
 PG_FUNCTION_INFO_V1(coarse_int32);
 
@@ -425,33 +421,6 @@ check_sort_keys(PG_FUNCTION_ARGS)
 			put_together += check_sort_key(keys, by_provider, DatumGetTextPP(datums[i]));
 	}
 	PG_RETURN_INT32(put_together);
-}
-
-/* Nanoseconds that a value's words take, over so many rounds through an
- * array. */
-Datum
-time_key_words(PG_FUNCTION_ARGS)
-{
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
-	int			rounds = PG_GETARG_INT32(3);
-	GpuSortKeyEncoding encoding = {.n_words = PG_GETARG_INT32(2)};
-	Subject		subject;
-	Datum	   *datums;
-	uint64		words[GPUSORT_WORDS_MAX];
-	instr_time	start;
-	instr_time	end;
-	int			n;
-
-	list_values(array, &datums, &n);
-	describe_subject(&subject, ARR_ELEMTYPE(array), PG_GETARG_INT32(1), PG_GET_COLLATION(), false);
-	make_subject_keys(&subject, &encoding);
-	INSTR_TIME_SET_CURRENT(start);
-	for (int round = 0; round < rounds; round++)
-		for (int i = 0; i < n; i++)
-			gpusort_sortkey_encode(subject.keys.keys, datums[i], words);
-	INSTR_TIME_SET_CURRENT(end);
-	INSTR_TIME_SUBTRACT(end, start);
-	PG_RETURN_FLOAT8(INSTR_TIME_GET_MILLISEC(end) * 1e6 / ((float8) rounds * n));
 }
 
 /* --- sort support --------------------------------------------------------- */

@@ -4,19 +4,12 @@
  *
  * In:  two arrays of keys: row i has the i-th of each, which may be NULL; by how many of them rows are sorted,
  *	    one, or both and then by the rows' numbers; DESC or not; NULLs first or not.
- * Out: the rows' numbers, from 1 on, in the order that they are sorted to; or the least milliseconds
- *	    of the processor's that some such sorts took, and those that the quick sort took, of the same
- *	    keys with the rows' numbers.
+ * Out: the rows' numbers, from 1 on, in the order that they are sorted to.
  *
  *	  create function local_sort(a int8[], b int8[], keys int, descending bool, nulls_first bool)
  *		  returns int4[] language c as '.../local_sorts';
- *	  create function time_local_sort(a int8[], b int8[], rounds int) returns float8 language c as '.../local_sorts';
- *	  create function time_quick_sort(a int8[], rounds int) returns float8 language c as '.../local_sorts';
  */
 #include "postgres.h"
-
-#include <math.h>
-#include <time.h>
 
 #include "access/tupdesc.h"
 #include "catalog/pg_operator.h"
@@ -32,8 +25,6 @@
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(local_sort);
-PG_FUNCTION_INFO_V1(time_local_sort);
-PG_FUNCTION_INFO_V1(time_quick_sort);
 
 #define KEYS			2
 #define COLUMNS			(KEYS + 1)	/* the last one is the row's number */
@@ -131,19 +122,13 @@ put_rows(Subject *subject, GpuSortRowArray *array)
 	}
 }
 
-static GpuSortRowArray *
-make_array(Subject *subject)
-{
-	return gpusort_row_array_begin(&subject->order, subject->desc, &subject->format,
-								   subject->result, BYTES);
-}
-
 Datum
 local_sort(PG_FUNCTION_ARGS)
 {
 	Subject    *subject = make_subject(PG_GETARG_ARRAYTYPE_P(0), PG_GETARG_ARRAYTYPE_P(1),
 									   PG_GETARG_INT32(2), PG_GETARG_BOOL(3), PG_GETARG_BOOL(4));
-	GpuSortRowArray *array = make_array(subject);
+	GpuSortRowArray *array = gpusort_row_array_begin(&subject->order, subject->desc,
+													 &subject->format, subject->result, BYTES);
 	Datum	   *numbers = palloc((subject->rows + 1) * sizeof(Datum));
 
 	put_rows(subject, array);
@@ -156,69 +141,4 @@ local_sort(PG_FUNCTION_ARGS)
 	}
 	PG_RETURN_ARRAYTYPE_P(construct_array(numbers, subject->rows, INT4OID, sizeof(int32), true,
 										  TYPALIGN_INT));
-}
-
-static double
-processor_milliseconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return now.tv_sec * 1e3 + now.tv_nsec / 1e6;
-}
-
-Datum
-time_local_sort(PG_FUNCTION_ARGS)
-{
-	Subject    *subject = make_subject(PG_GETARG_ARRAYTYPE_P(0), PG_GETARG_ARRAYTYPE_P(1), 1, false,
-									   false);
-	GpuSortRowArray *array = make_array(subject);
-	double		least = HUGE_VAL;
-
-	for (int round = PG_GETARG_INT32(2); round > 0; round--)
-	{
-		double		begin;
-
-		gpusort_row_array_reset(array);
-		put_rows(subject, array);
-		begin = processor_milliseconds();
-		gpusort_row_array_sort(array);
-		least = Min(least, processor_milliseconds() - begin);
-	}
-	PG_RETURN_FLOAT8(least);
-}
-
-typedef struct Numbered
-{
-	int64		key;
-	int32		row;
-} Numbered;
-
-#define ST_SORT quick_sort
-#define ST_ELEMENT_TYPE Numbered
-#define ST_COMPARE(a, b) \
-	((a)->key != (b)->key ? ((a)->key < (b)->key ? -1 : 1) : (a)->row < (b)->row ? -1 : 1)
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
-
-Datum
-time_quick_sort(PG_FUNCTION_ARGS)
-{
-	Subject		subject = {0};
-	Numbered   *sorted;
-	double		least = HUGE_VAL;
-
-	take_values(&subject, 0, PG_GETARG_ARRAYTYPE_P(0));
-	sorted = palloc(subject.rows * sizeof(Numbered));
-	for (int round = PG_GETARG_INT32(1); round > 0; round--)
-	{
-		double		begin = processor_milliseconds();
-
-		for (int i = 0; i < subject.rows; i++)
-			sorted[i] = (Numbered) {.key = DatumGetInt64(subject.values[0][i]),.row = i};
-		quick_sort(sorted, subject.rows);
-		least = Min(least, processor_milliseconds() - begin);
-	}
-	PG_RETURN_FLOAT8(least);
 }
