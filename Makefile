@@ -163,11 +163,11 @@ endif
 
 # ---- rules of our own -----------------------------------------------------------
 
-# Scripts of extensions cannot include others; the parts are in the order of their use.  No test may have the
-# name of one: pg_regress looks into this sql/ first.
-$(SCRIPT): sql/gpusort.sql sql/gpusort_calibrate.sql sql/gpusort_comments.sql gpusort.control
-$(UPGRADE_SCRIPT): sql/upgrade_0.1.0.sql sql/gpusort_calibrate.sql sql/gpusort_comments.sql gpusort.control
-$(DATA_built):
+# Scripts of extensions cannot include others; the parts are in the order of their use, and both scripts have those
+# that begin with gpusort.  No test may have the name of one: pg_regress looks into this sql/ first.
+$(SCRIPT): $(addprefix sql/, create.sql gpusort.sql gpusort_calibrate.sql create_privileges.sql gpusort_comments.sql)
+$(UPGRADE_SCRIPT): $(addprefix sql/, upgrade_0.1.0.sql gpusort.sql upgrade_0.1.0_end.sql gpusort_calibrate.sql gpusort_comments.sql)
+$(DATA_built): gpusort.control
 	cat $(filter %.sql,$^) > $@.new
 	mv $@.new $@
 
