@@ -15,8 +15,8 @@
 EXTENSION = gpusort
 MODULE_big = gpusort
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
-# The version is said in the control file only.  The scripts of released versions are sources.  The script of this
-# version is made, and so is the one that upgrades to it.
+# make takes the version from the control file.  debian/changelog and CHANGELOG.md name it too.  The scripts of
+# released versions are sources.  The script of this version is made, and so is the one that upgrades to it.
 EXTENSION_VERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" gpusort.control)
 SCRIPT = sql/gpusort--$(EXTENSION_VERSION).sql
 UPGRADE_SCRIPT = sql/gpusort--0.1.0--$(EXTENSION_VERSION).sql
