@@ -15,8 +15,8 @@
 EXTENSION = gpusort
 MODULE_big = gpusort
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
-# The version is said in the control file only.  The scripts of released versions are sources.  The script of this
-# version is made, and so is the one that upgrades to it.
+# make takes the version from the control file.  debian/changelog and CHANGELOG.md name it too.  The scripts of
+# released versions are sources.  The script of this version is made, and so is the one that upgrades to it.
 EXTENSION_VERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" gpusort.control)
 SCRIPT = sql/gpusort--$(EXTENSION_VERSION).sql
 UPGRADE_SCRIPT = sql/gpusort--0.1.0--$(EXTENSION_VERSION).sql
@@ -29,8 +29,9 @@ PG_CPPFLAGS = -Isrc -Icuda -DGPUSORT_VERSION='"$(EXTENSION_VERSION)"'
 
 # ---- the last build ------------------------------------------------------
 
-# `make install` installs what was built, and `make uninstall` removes it there.  They take that build's settings where
-# none are given, since sudo drops the environment.  They refuse other settings, which would build another library.
+# `make install` installs what was built.  It takes that build's settings where none are given, since sudo drops the
+# environment.  It refuses other settings, which would build another library.  `make uninstall` builds nothing, so it
+# takes only the PostgreSQL from there, and any other that is given.
 BUILT = built.mk
 ifneq ($(MAKECMDGOALS),)
 ifeq ($(filter-out install uninstall,$(MAKECMDGOALS)),)
@@ -42,8 +43,13 @@ ifdef BUILT_FOR
 ifeq ($(origin PG_CONFIG),undefined)
 PG_CONFIG := $(BUILT_PG_CONFIG)
 endif
+endif
+
+BUILT_TO_INSTALL := $(if $(filter install,$(MAKECMDGOALS)),$(BUILT_FOR))
+
+ifdef BUILT_TO_INSTALL
 ifneq ($(shell $(PG_CONFIG) --version --pkglibdir 2>&1),$(BUILT_FOR))
-$(error gpusort: it was built with PG_CONFIG=$(BUILT_PG_CONFIG); leave PG_CONFIG out, or run make PG_CONFIG=$(PG_CONFIG) first)
+$(error gpusort: it was built with PG_CONFIG=$(BUILT_PG_CONFIG) for $(BUILT_FOR); run make PG_CONFIG=$(PG_CONFIG) first)
 endif
 ifeq ($(origin CUDA)$(filter command,$(origin CUDA_HOME)),undefined)
 CUDA := $(if $(BUILT_NVCC),yes,no)
@@ -89,7 +95,7 @@ CUDA_CODE = $(foreach arch,$(CUDA_ARCH),-gencode arch=compute_$(arch),code=sm_$(
 endif
 endif
 
-ifdef BUILT_FOR
+ifdef BUILT_TO_INSTALL
 ifneq ($(strip $(NVCC) $(CUDA_ARCH) $(COPT) $(GSORT_DEFINES)),$(strip $(BUILT_NVCC) $(BUILT_CUDA_ARCH) $(BUILT_COPT) $(BUILT_GSORT_DEFINES)))
 $(error gpusort: it was built with other settings, which $(BUILT) has; leave them out, or run make with these first)
 endif
@@ -138,7 +144,7 @@ endif
 
 include $(PGXS)
 
-all: $(BUILT)
+all: note-build
 $(shlib): cuda/libgsort.a
 $(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.h src/*/*.h) $(GSORT_HEADERS) src/build.flags
 
@@ -147,10 +153,10 @@ src/build.flags: FORCE
 	@{ $(PG_CONFIG) --version --includedir-server; echo '$(COPT) $(EXTENSION_VERSION)'; } > $@.new
 	@cmp -s $@.new $@ && rm -f $@.new || mv $@.new $@
 
-$(BUILT): FORCE
+# No rule has $(BUILT) itself as its target: make would run that one where it includes the file.
+note-build:
 	@printf 'BUILT_%s\n' 'PG_CONFIG = $(shell command -v $(PG_CONFIG))' 'FOR = $(shell $(PG_CONFIG) --version --pkglibdir)' \
-		'NVCC = $(NVCC)' 'CUDA_ARCH = $(CUDA_ARCH)' 'COPT = $(COPT)' 'GSORT_DEFINES = $(GSORT_DEFINES)' 'with_llvm = $(with_llvm)' > $@.new
-	@cmp -s $@.new $@ && rm -f $@.new || mv $@.new $@
+		'NVCC = $(NVCC)' 'CUDA_ARCH = $(CUDA_ARCH)' 'COPT = $(COPT)' 'GSORT_DEFINES = $(GSORT_DEFINES)' 'with_llvm = $(with_llvm)' >$(BUILT)
 else
 CC ?= cc
 
@@ -163,11 +169,11 @@ endif
 
 # ---- rules of our own -----------------------------------------------------------
 
-# Scripts of extensions cannot include others; the parts are in the order of their use.  No test may have the
-# name of one: pg_regress looks into this sql/ first.
-$(SCRIPT): sql/gpusort.sql sql/gpusort_calibrate.sql sql/gpusort_comments.sql gpusort.control
-$(UPGRADE_SCRIPT): sql/upgrade_0.1.0.sql sql/gpusort_calibrate.sql sql/gpusort_comments.sql gpusort.control
-$(DATA_built):
+# Scripts of extensions cannot include others; the parts are in the order of their use, and both scripts have those
+# that begin with gpusort.  No test may have the name of one: pg_regress looks into this sql/ first.
+$(SCRIPT): $(addprefix sql/, create.sql gpusort.sql gpusort_calibrate.sql create_privileges.sql gpusort_comments.sql)
+$(UPGRADE_SCRIPT): $(addprefix sql/, upgrade_0.1.0.sql gpusort.sql upgrade_0.1.0_end.sql gpusort_calibrate.sql gpusort_comments.sql)
+$(DATA_built): gpusort.control
 	cat $(filter %.sql,$^) > $@.new
 	mv $@.new $@
 
@@ -252,4 +258,4 @@ dist:
 		--add-file=$(DIST_META)/META.json --output=$(DIST_DIR)/$(DIST).zip HEAD
 	rm -rf $(DIST_META)
 
-.PHONY: all install installcheck clean unit sort-bench without-nvcc demo test bench dist FORCE
+.PHONY: all note-build install installcheck clean unit sort-bench without-nvcc demo test bench dist FORCE

@@ -1,5 +1,5 @@
--- complain if the script is sourced in psql rather than by CREATE EXTENSION
-\echo Use "CREATE EXTENSION gpusort" to load this file. \quit
+-- The functions and views.  The scripts that create an extension of this version and that upgrade to it both have
+-- this part.
 
 CREATE FUNCTION gpusort_stats(
 	OUT jobs bigint,
@@ -37,13 +37,6 @@ CREATE FUNCTION gpusort_stats(
 RETURNS record
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'gpusort_stats';
-
-CREATE FUNCTION gpusort_stats_reset()
-RETURNS void
-LANGUAGE C STRICT VOLATILE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'gpusort_stats_reset';
-
-REVOKE ALL ON FUNCTION gpusort_stats_reset() FROM PUBLIC;
 
 CREATE FUNCTION gpusort_devices(
 	OUT kind text,
@@ -87,9 +80,8 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'gpusort_why';
 
 CREATE VIEW gpusort_stats AS SELECT * FROM gpusort_stats();
-CREATE VIEW gpusort_devices AS SELECT * FROM gpusort_devices();
-
-GRANT SELECT ON gpusort_stats, gpusort_devices TO PUBLIC;
+-- An upgrade keeps this view, with its privileges.
+CREATE OR REPLACE VIEW gpusort_devices AS SELECT * FROM gpusort_devices();
 
 CREATE FUNCTION gpusort_progress(
 	OUT pid integer,
@@ -117,4 +109,4 @@ CREATE VIEW gpusort_progress AS
 		p.sort_start, p.phase_start
 	FROM gpusort_progress() p LEFT JOIN pg_catalog.pg_database d ON d.oid = p.datid;
 
-GRANT SELECT ON gpusort_progress TO PUBLIC;
+GRANT SELECT ON gpusort_stats, gpusort_progress TO PUBLIC;

@@ -280,5 +280,3 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION gpusort_calibrate(integer, integer, integer) FROM PUBLIC;
-

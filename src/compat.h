@@ -21,8 +21,9 @@
 #include "utils/tuplesort.h"
 #include "utils/wait_event.h"
 
-#if PG_VERSION_NUM < 150000
-#error "gpusort needs PostgreSQL 15 or newer"
+/* 15.1 has InitMaterializedSRF() (a19e5cee635). */
+#if PG_VERSION_NUM < 150001
+#error "gpusort needs PostgreSQL 15.1 or newer"
 #endif
 
 /* 16 took varlenas' macros out of postgres.h (d952373a987). */

@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include <ctype.h>
+
 #include "nodes/pg_list.h"
 #include "utils/guc.h"
 #include "utils/varlena.h"
@@ -111,6 +113,20 @@ parse_percent(const char *value, int *percent)
 	return true;
 }
 
+/*
+ * parse_int() takes an amount without a unit too, in several forms.  All units
+ * end in B, and so do some hexadecimal numbers, which are refused.
+ */
+static bool
+has_unit(const char *value)
+{
+	size_t		length = strlen(value);
+
+	while (length > 0 && isspace((unsigned char) value[length - 1]))
+		length--;
+	return length > 0 && value[length - 1] == 'B' && strpbrk(value, "xX") == NULL;
+}
+
 /* An amount must have a unit. */
 static bool
 check_device_memory(char **newval, void **extra, GucSource source)
@@ -121,7 +137,7 @@ check_device_memory(char **newval, void **extra, GucSource source)
 
 	if (pg_strcasecmp(*newval, "auto") != 0 && !parse_percent(*newval, &setting.percent))
 	{
-		if (strspn(*newval, "0123456789") == strlen(*newval) ||
+		if (!has_unit(*newval) ||
 			!parse_int(*newval, &megabytes, GUC_UNIT_MB, &hint) ||
 			megabytes < DEVICE_MEMORY_MIN_MB)
 		{

@@ -14,13 +14,15 @@ my $node = new_server('old');
 wait_for_state($node, 'serving');
 my $version = $node->safe_psql('postgres', q{select extversion from pg_extension where extname = 'gpusort'});
 
-# Everything of the extension's that the catalog has, as text.
+# Everything of the extension's that the catalog has, as text.  pg_dump leaves out the privileges of pg_init_privs.
 my $catalog = q{
-	select p.oid::regprocedure::text as name, concat_ws(' ', pg_get_functiondef(p.oid), proacl, obj_description(p.oid, 'pg_proc')) as definition
+	select p.oid::regprocedure::text as name, concat_ws(' ', pg_get_functiondef(p.oid), proacl, obj_description(p.oid, 'pg_proc'),
+		(select initprivs from pg_init_privs where (classoid, objoid, objsubid) = ('pg_proc'::regclass, p.oid, 0))) as definition
 	from pg_proc p join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid
 	where d.refclassid = 'pg_extension'::regclass and d.deptype = 'e' and d.refobjid = (select oid from pg_extension where extname = 'gpusort')
 	union all
-	select c.oid::regclass::text, concat_ws(' ', pg_get_viewdef(c.oid), relacl, obj_description(c.oid, 'pg_class'), (
+	select c.oid::regclass::text, concat_ws(' ', pg_get_viewdef(c.oid), relacl, obj_description(c.oid, 'pg_class'),
+		(select initprivs from pg_init_privs where (classoid, objoid, objsubid) = ('pg_class'::regclass, c.oid, 0)), (
 		select string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' order by attnum) from pg_attribute where attrelid = c.oid and attnum > 0))
 	from pg_class c join pg_depend d on d.classid = 'pg_class'::regclass and d.objid = c.oid
 	where d.refclassid = 'pg_extension'::regclass and d.deptype = 'e' and d.refobjid = (select oid from pg_extension where extname = 'gpusort')
@@ -67,11 +69,14 @@ $node->safe_psql('old', q{drop extension gpusort; create extension gpusort versi
 	create view watched_stats as select jobs, native_run_limit from gpusort_stats;
 	create view watched_devices as select state, granted_bytes from gpusort_devices;
 	create role watcher; grant select on watched_stats, watched_devices to watcher; revoke select on gpusort_devices from public;
+	grant execute on function gpusort_calibrate to public; grant execute on function gpusort_stats_reset to watcher;
 	alter extension gpusort update});
 is($node->safe_psql('old', 'set role watcher; select w.jobs >= 1, w.native_run_limit is null, d.state, d.granted_bytes from watched_stats w, watched_devices d'),
 	't|t|serving|0', 'views of a user\'s read what they read before');
 is($node->safe_psql('old', 'select has_table_privilege($$watcher$$, $$gpusort_devices$$, $$select$$)'), 'f', 'a REVOKE from a view that stays does so too');
-$node->safe_psql('old', 'grant select on gpusort_devices to public');
+is($node->safe_psql('old', 'select has_function_privilege($$watcher$$, f, $$execute$$) from unnest(array[$$gpusort_calibrate$$, $$gpusort_stats_reset$$]::regproc[]) f'),
+	"t\nt", 'and a GRANT of functions');
+$node->safe_psql('old', 'grant select on gpusort_devices to public; revoke execute on function gpusort_calibrate from public; revoke execute on function gpusort_stats_reset from watcher');
 is(catalog_of($node, 'old'), $fresh, 'and the extension is as if new');
 $node->safe_psql('old', 'drop view watched_stats, gpusort_stats_0_1; drop function gpusort_stats_0_1(); drop view watched_devices; drop role watcher');
 is(catalog_of($node, 'old'), $fresh, 'also when the user has dropped the old view');
