@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = new_server('watching', "shared_preload_libraries = 'pg_stat_statements, auto_explain, gpusort'",
-	"gpusort.device_memory = '32MB'", "gpusort.buffer_memory = '64MB'", "work_mem = '4MB'", 'synchronize_seqscans = off',
+	"gpusort.device_memory = '32MB'", "gpusort.buffer_memory = '64MB'", "work_mem = '4MB'",
 	'pg_stat_statements.track_planning = off', 'compute_query_id = on', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
 wait_for_state($node, 'serving');
 make_tables($node);
