@@ -173,8 +173,8 @@ gpusort_run_begin_reading(GpuSortRun *run, Size buffer_bytes)
 	run->next = run->end = run->buffer;
 }
 
-/* Makes the buffer larger, for a row of which it holds the beginning, or smaller
- * again. */
+/* Makes the buffer larger, for a row of which it holds the beginning, or
+ * smaller again. */
 static void
 resize_buffer(GpuSortRun *run, Size bytes)
 {
