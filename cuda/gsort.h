@@ -160,8 +160,8 @@ typedef struct gsort_job_options
 	/*
 	 * An inexact value may stand for several keys.  A non-NULL value v of
 	 * column c is inexact if bit c of inexact_mask is set and (v &
-	 * inexact_bits[c]) == inexact_code[c].  If two rows agree up to and
-	 * including an inexact value, later columns do not order them.
+	 * inexact_bits[c]) == inexact_code[c].  Two rows that agree up to and
+	 * including an inexact value tie, and lie in the order of later columns.
 	 */
 	/* If not 0, output blocks carry tie bits and no keys are retained for a
 	 * merge. */

@@ -15,19 +15,19 @@
 #include "keys/comparer.h"
 
 GpuSortComparer *
-gpusort_comparer_make(const GpuSortOrder *order, int first_key, const GpuSortRowFormat *format,
-					  TupleTableSlot *a, TupleTableSlot *b)
+gpusort_comparer_make(const GpuSortOrder *order, int first_key, int n_keys,
+					  const GpuSortRowFormat *format, TupleTableSlot *a, TupleTableSlot *b)
 {
 	GpuSortComparer *comparer = palloc0(sizeof(GpuSortComparer));
 
-	Assert(first_key < order->n_keys);
-	comparer->n_keys = order->n_keys;
+	Assert(first_key < n_keys && n_keys <= order->n_keys);
+	comparer->n_keys = n_keys;
 	comparer->first_key = first_key;
 	comparer->format = format;
 	comparer->a = a;
 	comparer->b = b;
-	comparer->keys = palloc0(order->n_keys * sizeof(SortSupportData));
-	for (int i = 0; i < order->n_keys; i++)
+	comparer->keys = palloc0(n_keys * sizeof(SortSupportData));
+	for (int i = 0; i < n_keys; i++)
 	{
 		SortSupport key = &comparer->keys[i];
 

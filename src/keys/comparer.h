@@ -3,8 +3,8 @@
  *	  The order of rows by the operators themselves, for rows that words leave
  *	  undecided.
  *
- * One comparer serves the sort in the backend, the tie runs, and the merge of
- * runs.
+ * The sort in the backend, the tie runs, the check of the order and the merge
+ * of runs have a comparer each.
  */
 #ifndef GPUSORT_COMPARER_H
 #define GPUSORT_COMPARER_H
@@ -28,8 +28,8 @@ typedef struct GpuSortComparand
 
 typedef struct GpuSortComparer
 {
-	int			n_keys;
 	int			first_key;		/* compared rows agree in the keys before it */
+	int			n_keys;			/* these and the compared ones */
 	SortSupportData *keys;
 	const GpuSortRowFormat *format;
 	TupleTableSlot *a;			/* rows of the format, while keys are taken from them */
@@ -37,11 +37,12 @@ typedef struct GpuSortComparer
 } GpuSortComparer;
 
 /*
- * Makes a comparer for rows of this format that agree in the keys before
- * first_key.  The slots are of the format's kind, and are the comparer's alone.
- * Memory: the current context, which must outlive it.
+ * Makes a comparer by the order's first n_keys keys, for rows of this format
+ * that agree in the keys before first_key.  The slots are of the format's kind,
+ * and are the comparer's alone.  Memory: the current context, which must
+ * outlive it.
  */
-extern GpuSortComparer *gpusort_comparer_make(const GpuSortOrder *order, int first_key,
+extern GpuSortComparer *gpusort_comparer_make(const GpuSortOrder *order, int first_key, int n_keys,
 											  const GpuSortRowFormat *format,
 											  TupleTableSlot *a, TupleTableSlot *b);
 

@@ -55,9 +55,9 @@ gpusort_ordered_reader_begin(GpuSortJob *job, GpuSortOrdering *ordering)
 	ordered->ordering = ordering;
 	ordered->by_words = ordering->ties == NULL;
 	ordered->context = CurrentMemoryContext;
-	if (ordering->ties == NULL && ordering->check == NULL)
+	if (ordering->ties == NULL)
 		return ordered;
-	ordered->slot = ordering->ties != NULL ? ordering->ties->a : ordering->check->a;
+	ordered->slot = ordering->ties->a;
 	make_list(ordered);
 	ordered->tie_run_context = AllocSetContextCreate(ordered->context, "gpusort tied rows",
 													 ALLOCSET_DEFAULT_SIZES);
@@ -401,8 +401,7 @@ rows_will_be_in_order(GpuSortOrderedReader *ordered)
 
 	for (uint64 row = 0; in_order && row < ordered->reader->rows; row++)
 	{
-		bool		ties = row > 0 && ordered->ordering->ties != NULL &&
-			gpusort_ordered_reader_ties(ordered, row);
+		bool		ties = row > 0 && gpusort_ordered_reader_ties(ordered, row);
 		GpuSortComparand next;
 		const char *bytes;
 

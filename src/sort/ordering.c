@@ -3,8 +3,8 @@
  *	  The order of a sort's rows.
  *
  * In:  the sort's keys and their words.
- * Out: the comparers that the sort in the backend, the reading of tied rows and
- *	    the merge of runs share; their lines in EXPLAIN ANALYZE.
+ * Out: the comparers for tied rows, the check of the order and the merge of
+ *	    runs; their lines in EXPLAIN ANALYZE.
  *
  * Runs in the backend that leads the sort.
  */
@@ -36,7 +36,41 @@ gpusort_slots_drop(GpuSortSlots *slots)
 			ExecDropSingleTupleTableSlot(own[i]);
 }
 
-/* Comparers are made only if words leave ties, or are not to be trusted. */
+/* Returns how many of n keys come up to the last one that words may leave
+ * undecided. */
+static int
+keys_to_decide(const GpuSortKeys *keys, int n)
+{
+	if (keys->more_keys || keys->grouping)
+		return n;
+	while (!keys->keys[n - 1].may_be_inexact)
+		n--;
+	return n;
+}
+
+/* Returns how many keys come up to the last one whose words must be verified.
+ * Values that are equal in a collation of the C library have the same bytes,
+ * but for trailing blanks, and so the same words: behind them, words are
+ * right. */
+static int
+keys_to_verify(const GpuSortKeys *keys)
+{
+	int			n = keys->n_keys;
+
+	while (!keys->keys[n - 1].must_verify)
+		n--;
+	return n;
+}
+
+static GpuSortComparer *
+make_comparer(const GpuSortSpec *spec, int first_key, int n_keys, const GpuSortSlots *slots)
+{
+	return gpusort_comparer_make(spec->order, first_key, n_keys, spec->format,
+								 slots->compared[0], slots->compared[1]);
+}
+
+/* Keys whose words must be verified are inexact, so there are no other
+ * comparers if words leave no ties. */
 void
 gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortSpec *spec, const GpuSortKeys *keys,
 					  const GpuSortSlots *slots)
@@ -45,12 +79,14 @@ gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortSpec *spec, const 
 	ordering->spec = spec;
 	ordering->keys = keys;
 	ordering->native_slot = slots->tied_native;
-	if (gpusort_keys_leave_ties(keys))
-		ordering->ties = gpusort_comparer_make(spec->order, keys->first_inexact_key, spec->format,
-											   slots->compared[0], slots->compared[1]);
+	if (!gpusort_keys_leave_ties(keys))
+		return;
+	ordering->ties = make_comparer(spec, keys->first_inexact_key,
+								   keys_to_decide(keys, spec->order->n_keys), slots);
 	if (keys->must_verify)
-		ordering->check = gpusort_comparer_make(spec->order, 0, spec->format, slots->compared[0],
-												slots->compared[1]);
+		ordering->check = make_comparer(spec, 0, keys_to_verify(keys), slots);
+	ordering->merge = make_comparer(spec, keys->must_verify ? 0 : keys->first_inexact_key,
+									spec->order->n_keys, slots);
 }
 
 Tuplesortstate *

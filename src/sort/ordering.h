@@ -44,8 +44,16 @@ typedef struct GpuSortOrdering
 {
 	const GpuSortSpec *spec;
 	const GpuSortKeys *keys;
-	GpuSortComparer *ties;		/* for rows that words leave undecided; NULL: there are none */
-	GpuSortComparer *check;		/* by all keys; NULL: words are to be trusted */
+	/* Compares rows that words leave undecided, by their undecided keys.
+	 * Words have ordered rows that are equal in them.  NULL: there are no such
+	 * rows. */
+	GpuSortComparer *ties;
+	/* Compares all rows, by the keys up to the last whose words are not to be
+	 * trusted.  NULL: all are. */
+	GpuSortComparer *check;
+	/* Compares rows of different runs that words leave undecided, or all rows
+	 * if there is a check.  NULL: there are no such rows. */
+	GpuSortComparer *merge;
 	TupleTableSlot *native_slot;	/* minimal tuples, for a tuplesort's rows */
 	GpuSortTieFigures figures;
 	int			n_violated;		/* runs that words had put out of order */

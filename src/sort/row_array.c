@@ -305,8 +305,8 @@ comparer_of(GpuSortRowArray *array)
 		return array->comparer;
 	old_context = MemoryContextSwitchTo(array->context);
 	/* only its keys are used */
-	array->comparer = gpusort_comparer_make(array->order, 0, array->format, array->result,
-											array->result);
+	array->comparer = gpusort_comparer_make(array->order, 0, array->order->n_keys, array->format,
+											array->result, array->result);
 	MemoryContextSwitchTo(old_context);
 	return array->comparer;
 }

@@ -226,7 +226,7 @@ begin_merge(GpuSortSpill *spill, int first, bool by_order)
 	merge->spill = spill;
 	merge->first = first;
 	merge->by_words = ordering->check == NULL;
-	merge->comparer = merge->by_words ? ordering->ties : ordering->check;
+	merge->comparer = ordering->merge;
 	if (by_order)
 		merge->order = gpusort_reader_begin(spill->job, ordering->spec->format);
 	if (by_order && merge->order->rows != spill->rows)
