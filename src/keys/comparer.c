@@ -12,6 +12,8 @@
  */
 #include "postgres.h"
 
+#include "utils/datum.h"
+
 #include "keys/comparer.h"
 
 GpuSortComparer *
@@ -19,6 +21,7 @@ gpusort_comparer_make(const GpuSortOrder *order, int first_key, int n_keys,
 					  const GpuSortRowFormat *format, TupleTableSlot *a, TupleTableSlot *b)
 {
 	GpuSortComparer *comparer = palloc0(sizeof(GpuSortComparer));
+	Form_pg_attribute attr;
 
 	Assert(first_key < n_keys && n_keys <= order->n_keys);
 	comparer->n_keys = n_keys;
@@ -37,6 +40,9 @@ gpusort_comparer_make(const GpuSortOrder *order, int first_key, int n_keys,
 		key->ssup_attno = order->columns[i];
 		PrepareSortSupportFromOrderingOp(order->operators[i], key);
 	}
+	attr = TupleDescAttr(a->tts_tupleDescriptor, order->columns[first_key] - 1);
+	comparer->by_value = attr->attbyval;
+	comparer->length = attr->attlen;
 	return comparer;
 }
 
@@ -93,6 +99,21 @@ gpusort_comparer_deciding_key(GpuSortComparer *comparer, const GpuSortComparand 
 						gpusort_row_store(comparer->format, a->row, comparer->a),
 						gpusort_row_store(comparer->format, b->row, comparer->b));
 	return key;
+}
+
+uint32
+gpusort_comparer_hash(const GpuSortComparer *comparer, const GpuSortComparand *row)
+{
+	return row->is_null ? 0 : datum_image_hash(row->value, comparer->by_value, comparer->length);
+}
+
+bool
+gpusort_comparer_same_bytes(const GpuSortComparer *comparer, const GpuSortComparand *a,
+							const GpuSortComparand *b)
+{
+	if (a->is_null || b->is_null)
+		return a->is_null && b->is_null;
+	return datum_image_eq(a->value, b->value, comparer->by_value, comparer->length);
 }
 
 int

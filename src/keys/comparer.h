@@ -31,6 +31,8 @@ typedef struct GpuSortComparer
 	int			first_key;		/* compared rows agree in the keys before it */
 	int			n_keys;			/* these and the compared ones */
 	SortSupportData *keys;
+	bool		by_value;		/* the first key's type */
+	int16		length;
 	const GpuSortRowFormat *format;
 	TupleTableSlot *a;			/* rows of the format, while keys are taken from them */
 	TupleTableSlot *b;
@@ -58,6 +60,12 @@ extern int	gpusort_comparer_compare(GpuSortComparer *comparer, const GpuSortComp
  * does. */
 extern int	gpusort_comparer_deciding_key(GpuSortComparer *comparer, const GpuSortComparand *a,
 										  const GpuSortComparand *b);
+
+/* Hashes the value of the comparer's first key by its bytes.  Tells if two have
+ * the same bytes, as only equal values can. */
+extern uint32 gpusort_comparer_hash(const GpuSortComparer *comparer, const GpuSortComparand *row);
+extern bool gpusort_comparer_same_bytes(const GpuSortComparer *comparer,
+										const GpuSortComparand *a, const GpuSortComparand *b);
 
 /* Does the same as compare, with two slots of any kind. */
 extern int	gpusort_comparer_compare_slots(GpuSortComparer *comparer, TupleTableSlot *a,

@@ -2,8 +2,8 @@
  * dictionary.c
  *	  Dictionaries: the values of a key that has few, by their ranks.
  *
- * In:  a key's values in some rows, counted one by one: in a sort's first rows,
- *	    or in a tie run.  Then the values of all rows.
+ * In:  a key's values in a sort's first rows, counted one by one.  Then the
+ *	    values of all rows.
  * Out: codes: of a value in the dictionary by a lookup of its bytes, of another
  *	    value by a search.
  *
@@ -63,15 +63,7 @@ typedef struct KnownValue
 #define SH_SCOPE static inline
 #define SH_DECLARE
 #define SH_DEFINE
-#if defined(__GNUC__) && !defined(__clang__)
-/* in 15 one of its functions has a variable that hides another */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow=compatible-local"
-#endif
-#include "lib/simplehash.h"
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+#include "keys/hash_table.h"
 
 /* One of the values in their order. */
 typedef struct RankedValue
