@@ -38,6 +38,9 @@
 
 #define LISTED_ROWS_AT_FIRST	64
 
+/* Values that the order check remembers of a tie run, at most. */
+#define COMPARED_VALUES		64
+
 static void
 make_list(GpuSortOrderedReader *ordered)
 {
@@ -371,20 +374,76 @@ record_violation(GpuSortOrdering *ordering, const GpuSortComparand *last,
 	gpusort_collation_distrust(ordering->spec->order->collations[key]);
 }
 
-/* Copies the rows to compare with, because the block that they lie in is about
- * to go.  Returns the context of the copies. */
-static MemoryContext
-copy_bounds(GpuSortOrderedReader *ordered, GpuSortComparand *before, GpuSortComparand *greatest,
-			MemoryContext old_copies)
+/* A value of a tie run's rows. */
+typedef struct ComparedValue
 {
-	MemoryContext copies = AllocSetContextCreate(ordered->context, "gpusort order check",
-												 ALLOCSET_SMALL_SIZES);
+	GpuSortComparand row;		/* one that has it, valid while the reader stays at its block */
+	uint64		tie_run;		/* its number, from 1 on; 0: there is no value */
+} ComparedValue;
 
-	if (before->row != NULL)
-		(void) copy_comparand(ordered->ordering->check, before, copies);
-	(void) copy_comparand(ordered->ordering->check, greatest, copies);
+/* The rows that the next ones are compared with. */
+typedef struct OrderCheck
+{
+	GpuSortComparand before;	/* the greatest row before the tie run */
+	GpuSortComparand greatest;
+	MemoryContext copies;		/* of both */
+	uint64		tie_run;		/* its number */
+	/* A row of the tie run with a value that another one has needs no
+	 * comparison, if the tie run's rows agree in all other keys. */
+	bool		by_values;
+	ComparedValue compared[COMPARED_VALUES];	/* in places by their hashes */
+} OrderCheck;
+
+/* Copies the rows to compare with, because the block that they lie in is about
+ * to go. */
+static void
+copy_bounds(GpuSortOrderedReader *ordered, OrderCheck *check)
+{
+	GpuSortComparer *comparer = ordered->ordering->check;
+	MemoryContext old_copies = check->copies;
+
+	check->copies = AllocSetContextCreate(ordered->context, "gpusort order check",
+										  ALLOCSET_SMALL_SIZES);
+	if (check->before.row != NULL)
+		(void) copy_comparand(comparer, &check->before, check->copies);
+	(void) copy_comparand(comparer, &check->greatest, check->copies);
+	memset(check->compared, 0, sizeof(check->compared));
 	MemoryContextDelete(old_copies);
-	return copies;
+}
+
+/* Has a row of the tie run been compared that has the same value?  If not, this
+ * row is remembered as such a row. */
+static bool
+value_was_compared(GpuSortOrderedReader *ordered, OrderCheck *check, const char *bytes)
+{
+	GpuSortComparer *ties = ordered->ordering->ties;
+	GpuSortComparand row;
+	ComparedValue *compared;
+
+	if (!check->by_values)
+		return false;
+	gpusort_comparer_take(ties, bytes, &row);
+	compared = &check->compared[gpusort_comparer_hash(ties, &row) % COMPARED_VALUES];
+	if (compared->tie_run == check->tie_run &&
+		gpusort_comparer_same_bytes(ties, &compared->row, &row))
+		return true;
+	*compared = (ComparedValue) {row, check->tie_run};
+	return false;
+}
+
+/* Is the row in order?  Within its tie run it may be less than others. */
+static bool
+row_is_in_order(GpuSortComparer *comparer, OrderCheck *check, const GpuSortComparand *row,
+				bool ties)
+{
+	if (check->greatest.row == NULL ||
+		gpusort_comparer_compare(comparer, &check->greatest, row) <= 0)
+	{
+		check->greatest = *row;
+		return true;
+	}
+	return ties && (check->before.row == NULL ||
+					gpusort_comparer_compare(comparer, &check->before, row) <= 0);
 }
 
 /* Will all rows be in order, once tie runs are sorted?  A row may be less than
@@ -392,13 +451,12 @@ copy_bounds(GpuSortOrderedReader *ordered, GpuSortComparand *before, GpuSortComp
 static bool
 rows_will_be_in_order(GpuSortOrderedReader *ordered)
 {
-	GpuSortComparer *check = ordered->ordering->check;
-	MemoryContext copies = AllocSetContextCreate(ordered->context, "gpusort order check",
-												 ALLOCSET_SMALL_SIZES);
-	GpuSortComparand before = {0};	/* the greatest row before the tie run */
-	GpuSortComparand greatest = {0};
+	GpuSortOrdering *ordering = ordered->ordering;
+	OrderCheck	check = {.by_values = ordering->check->n_keys == ordering->ties->first_key + 1};
 	bool		in_order = true;
 
+	check.copies = AllocSetContextCreate(ordered->context, "gpusort order check",
+										 ALLOCSET_SMALL_SIZES);
 	for (uint64 row = 0; in_order && row < ordered->reader->rows; row++)
 	{
 		bool		ties = row > 0 && gpusort_ordered_reader_ties(ordered, row);
@@ -407,24 +465,25 @@ rows_will_be_in_order(GpuSortOrderedReader *ordered)
 
 		CHECK_FOR_INTERRUPTS();
 		if (!ties)
-			before = greatest;
+		{
+			check.before = check.greatest;
+			check.tie_run++;
+		}
 		if (!gpusort_reader_next(ordered->reader, row, &bytes))
 		{
 			if (row > 0)
-				copies = copy_bounds(ordered, &before, &greatest, copies);
+				copy_bounds(ordered, &check);
 			bytes = gpusort_reader_seek(ordered->reader, row);
 		}
-		gpusort_comparer_take(check, bytes, &next);
-		if (row == 0 || gpusort_comparer_compare(check, &greatest, &next) <= 0)
-			greatest = next;
-		else
-			in_order = ties && (before.row == NULL ||
-								gpusort_comparer_compare(check, &before, &next) <= 0);
+		if (ties && value_was_compared(ordered, &check, bytes))
+			continue;
+		gpusort_comparer_take(ordering->check, bytes, &next);
+		in_order = row_is_in_order(ordering->check, &check, &next, ties);
 		if (!in_order)
-			record_violation(ordered->ordering, &greatest, &next);
+			record_violation(ordering, &check.greatest, &next);
 		MemoryContextReset(ordered->scratch);
 	}
-	MemoryContextDelete(copies);
+	MemoryContextDelete(check.copies);
 	return in_order;
 }
 

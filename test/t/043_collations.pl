@@ -172,6 +172,15 @@ like(plan_of($tied, $long_fault), qr/GpuSort.*Runs Sorted Natively: 1\b.*Tie Run
 forget_collations();
 is(hash_of($tied, $long_fault), hash_of($tied, $native), 'and the order is right');
 forget_collations();
+# the check compares a value once for each tie run: this one is right in the first, with nothing before it, and wrong in the third
+$node->safe_psql('texts', q{create table tied_twice as
+	with tied as (select t, id from tied where t not like 'a%' union all select 'arow000001' || repeat('z', 31), 200000)
+	select 1 as x, t, id from tied union all select 0, t, id from tied where t like '%row000001%'; analyze tied_twice});
+my $tied_twice = 'select x, t, id from tied_twice order by x, t, id';
+like(plan_of($tied_twice, $long_fault), qr/GpuSort.*Runs Sorted Natively: 1\b/s, 'a value that is right in one tie run is compared again in another');
+forget_collations();
+is(hash_of($tied_twice, $long_fault), hash_of($tied_twice, $native), 'and the order is right');
+forget_collations();
 like(plan_of($tied, 'set max_parallel_workers_per_gather = 0;'), qr/Tie Runs: 20000\b.*Order Check Time/s, 'without a fault, tie runs are in order');
 
 # --- sorts in the backend: strcoll decides
