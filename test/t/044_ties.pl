@@ -20,7 +20,8 @@ seed();
 
 my $node = new_server('ties', "gpusort.device_memory = '256MB'", "gpusort.buffer_memory = '64MB'", "work_mem = '8MB'");
 wait_for_state($node, 'serving');
-my $n = 200000;
+# enough for two runs of each table, when runs are spilled
+my ($n, $n_narrow) = (110000, 200000);
 $node->safe_psql('postgres', qq{
 	create table t as
 	select i % 20 as twenty, i / 3 as third, array[hashint4(i) % 1000, i % 7] as a, i as id, repeat(chr(97 + i % 26), 60 + i % 50) as pad,
@@ -28,7 +29,7 @@ $node->safe_psql('postgres', qq{
 	from generate_series(1, $n) i;
 	create table in_order as select * from t order by a, id;
 	create table narrow as
-	select i % 2 as c1, 0 as c2, i % 3 as c3, 0 as c4, 7 as c5, -1 as c6, 0 as c7, 0 as c8, hashint4(i) as c9, i as id from generate_series(1, $n) i;
+	select i % 2 as c1, 0 as c2, i % 3 as c3, 0 as c4, 7 as c5, -1 as c6, 0 as c7, 0 as c8, hashint4(i) as c9, i as id from generate_series(1, $n_narrow) i;
 	analyze t; analyze in_order; analyze narrow});
 my $session = GpuSortTest::Session->new($node);
 walk_on($node, $session);
@@ -83,7 +84,7 @@ my %tie_runs = (
 	'tie runs over blocks' => "20 tie runs, $n rows",
 	'one tie run of all rows' => "1 tie runs, $n rows",
 	'tie runs in order' => "20 tie runs, $n rows",
-	'narrow rows' => "6 tie runs, $n rows",
+	'narrow rows' => "6 tie runs, $n_narrow rows",
 );
 
 for my $what (sort keys %queries)
@@ -120,7 +121,7 @@ $node->safe_psql($database, q{create extension gpusort; create table few_values 
 		case when i % 7 > 0 then hashint4(i + 2) & 3 end as n, (hashint4(i + 3) & 1)::bool as b, hashint8(i + 4) as large,
 		case when i % 5 > 0 then date '2000-01-01' + (hashint4(i + 5) & 255) end as d, (hashint4(i + 6) & 15)::numeric as num,
 		null::text as nothing, md5(i::text) as many, decode(md5((i & 63)::text), 'hex') as bytes
-	from generate_series(1, 100000) i});
+	from generate_series(1, 50000) i});
 my @few_keys = ('brand, n, b, d, id', 'brand desc nulls last, n desc, b desc, id', 'brand nulls first, n nulls first, d desc nulls first, num, id', 'nothing, brand, large, id',
 	'n nulls first, nothing, brand, many, id', 'brand, bytes, n, id', 'brand, many, id', 'many, brand, id', 'large desc, brand', 'n, large, id', 'brand, b, n');
 my @collations = ('"C"', $node->safe_psql($database, q{select quote_ident(collname) from pg_collation where collname in ('en-x-icu', 'en_US.utf8') order by 1}) =~ /(\S+)/g);
