@@ -3,7 +3,6 @@
 use strict;
 use warnings;
 
-use Digest::MD5 qw(md5_hex);
 use FindBin;
 use lib $FindBin::RealBin, "$FindBin::RealBin/../t";
 use GpuSortTest;
@@ -19,19 +18,19 @@ my @nodes = ($home, @far);
 wait_for_all(\@nodes);
 
 sub query { return $home->safe_psql('postgres', $_[0]) }
-sub rows_of { return md5_hex(query($_[0])) }
+sub rows_of { return query("$_[0]; " . digest_query($_[1])) }
 
-# 600,000 rows, in partitions of 150,000
-make_foreign_partitions($home, \@far, 150000);
+# 320,000 rows, in partitions of 80,000
+make_foreign_partitions($home, \@far, 80000);
 my $all = 'select k, id, filler from parts order by k, id';
-my $right = rows_of("set gpusort.enabled = off; select k, id, filler from rows_at_home order by k, id");
+my $right = rows_of('set gpusort.enabled = off', 'select k, id, filler from rows_at_home order by k, id');
 
-# A query's rows, and what the devices of all servers have done for it.
+# A query's rows under these settings, and what the devices of all servers have done for it.
 sub sorts_of
 {
-	my ($sql) = @_;
+	my ($settings, $sql) = @_;
 	my $rows;
-	my @sorts = jobs_for(\@nodes, sub { $rows = rows_of($sql) });
+	my @sorts = jobs_for(\@nodes, sub { $rows = rows_of($settings, $sql) });
 
 	return ($rows, @sorts);
 }
@@ -41,7 +40,7 @@ set_far('use_remote_estimate', 'false');
 my $plan = query("explain (costs off) $all");
 like($plan, qr/^Merge Append.*(Foreign Scan.*){4}$/s, 'default estimates: Merge Append');
 unlike($plan, qr/GpuSort/, 'nothing is sorted at home');
-my ($rows, @sorts) = sorts_of($all);
+my ($rows, @sorts) = sorts_of('', $all);
 is($rows, $right, 'Merge Append: the rows');
 is("@sorts", '0 2 2', 'Merge Append: each remote server sorts its two partitions');
 
@@ -49,11 +48,11 @@ is("@sorts", '0 2 2', 'Merge Append: each remote server sorts its two partitions
 for my $async ('false', 'true')
 {
 	set_far('async_capable', $async);
-	my $forced = "set gpusort.debug_force = on; set gpusort.min_rows = 0; $all";
+	my $forced = 'set gpusort.debug_force = on; set gpusort.min_rows = 0';
 
-	$plan = query("set gpusort.debug_force = on; set gpusort.min_rows = 0; explain (costs off) $all");
+	$plan = query("$forced; explain (costs off) $all");
 	like($plan, $async eq 'true' ? qr/GpuSort.*Append.*Async Foreign Scan/s : qr/GpuSort.*Append.*-> *Foreign Scan/s, "sorted at home, async $async: the plan");
-	($rows, @sorts) = sorts_of($forced);
+	($rows, @sorts) = sorts_of($forced, $all);
 	is($rows, $right, "sorted at home, async $async: the rows");
 	is("@sorts", '1 0 0', "sorted at home, async $async: once, there");
 }
@@ -61,8 +60,7 @@ for my $async ('false', 'true')
 # --- whichever costs less: a remote sort by a slow processor and a sort at home by the device
 set_far('use_remote_estimate', 'true');
 like(query("explain (costs off) $all"), qr/GpuSort|Merge Append/, 'with remote estimates one of the two is chosen');
-($rows, @sorts) = sorts_of($all);
-is($rows, $right, 'with remote estimates: the rows');
+is(rows_of('', $all), $right, 'with remote estimates: the rows');
 set_far('use_remote_estimate', 'false');
 
 # --- a remote sort comes through a cursor, which might be read backward: it spills like others
@@ -71,7 +69,7 @@ $_->poll_query_until('postgres', 'select budget_bytes = 33554432 from gpusort_de
 my @runs = map { $_->safe_psql('postgres', 'select runs_spilled from gpusort_stats') } @far;
 my @jobs = jobs_of(\@far);
 query('analyze parts');
-is(rows_of('select k, id, filler from whole order by k, id'), $right, 'a remote sort beyond the remote device: the rows');
+is(rows_of('', 'select k, id, filler from whole order by k, id'), $right, 'a remote sort beyond the remote device: the rows');
 cmp_ok($far[0]->safe_psql('postgres', 'select runs_spilled from gpusort_stats') - $runs[0], '>=', 2, 'it was spilled');
 cmp_ok((jobs_of(\@far))[0] - $jobs[0], '>=', 1, 'by the device');
 set_on_all(\@far, { 'gpusort.device_memory' => undef });
@@ -81,7 +79,7 @@ $_->poll_query_until('postgres', 'select budget_bytes = 536870912 from gpusort_d
 for my $force (qw(off on))
 {
 	compare_cursors(
-		node => $home, what => $force eq 'on' ? 'sorted at home' : 'sorted remotely', readable => $force eq 'on', far => 450000,
+		node => $home, what => $force eq 'on' ? 'sorted at home' : 'sorted remotely', readable => $force eq 'on', far => 240000,
 		settings => "set gpusort.debug_force = $force; set gpusort.min_rows = 0",
 		elsewhere => $all, local => $all =~ s/parts/rows_at_home/r);
 }

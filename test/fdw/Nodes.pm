@@ -80,17 +80,19 @@ sub compare_cursors
 	my $node = $of{node};
 	my $there = "fetch 3 from c; move $of{far} from c; fetch 3 from c";
 	my $walk = "$there; fetch backward 5 from c; fetch last from c; fetch first from c; move forward all from c; fetch backward 2 from c";
+	# a table here gives the same to all kinds that may be read backward
+	my %right;
 
 	for my $kind ('cursor', 'scroll cursor', 'cursor with hold', 'no scroll cursor')
 	{
 		my $steps = $kind =~ /no scroll/ ? $there : $walk;
 		my $read = sub { return $node->psql('postgres', "$_[0]; begin; declare c $kind for $_[1]; $steps; commit") };
 		my ($code, $got, $error) = $read->($of{settings}, $of{elsewhere});
-		my (undef, $right) = $read->('set gpusort.enabled = off', $of{local});
+		$right{$steps} //= ($read->('set gpusort.enabled = off', $of{local}))[1];
 		my ($may_fail) = $of{readable} ? 0 : $read->('set gpusort.enabled = off', $of{elsewhere});
 
 		is($code, $may_fail, "$of{what}, $kind: as without gpusort") or diag($error);
-		is($got, $right, "$of{what}, $kind: the rows") if $code == 0;
+		is($got, $right{$steps}, "$of{what}, $kind: the rows") if $code == 0;
 	}
 }
 
@@ -110,8 +112,8 @@ sub make_foreign_partitions
 {
 	my ($home, $far, $rows) = @_;
 	my $columns = 'k int8, id int4, filler text';
-	my $all = 4 * $rows;
-	my $select = "select (i::int8 * 7919) % 1000003 as k, i as id, repeat('f', i % 40) as filler from generate_series(1, $all) i";
+	my $made = "select (i::int8 * 7919) % 1000003 as k, i as id, repeat('f', i % 80) as filler from generate_series";
+	my $select = "$made(1, 4 * $rows) i";
 
 	$home->safe_psql('postgres', "create extension postgres_fdw; create table rows_at_home as $select; create table parts($columns) partition by range (id); analyze rows_at_home");
 	for my $i (0, 1)
@@ -125,7 +127,7 @@ sub make_foreign_partitions
 		my $i = $part % 2;
 		my ($from, $to) = ($part * $rows + 1, ($part + 1) * $rows + 1);
 
-		$far->[$i]->safe_psql('postgres', "create table parts_$part as select * from ($select) s where id >= $from and id < $to; analyze parts_$part");
+		$far->[$i]->safe_psql('postgres', "create table parts_$part as $made($from, $to - 1) i; analyze parts_$part");
 		$home->safe_psql('postgres', "create foreign table parts_$part partition of parts for values from ($from) to ($to) server far$i");
 	}
 	$far->[0]->safe_psql('postgres', "create table whole as $select; analyze whole");
