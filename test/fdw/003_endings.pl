@@ -16,7 +16,7 @@ my @lines = ('gpusort.debug_force = off', 'gpusort.min_rows = 10000', "work_mem 
 my $home = new_node('home', @lines);
 my @far = map { new_node("far$_", @lines) } 1, 2;
 wait_for_all([ $home, @far ]);
-make_foreign_partitions($home, \@far, 100000);
+make_foreign_partitions($home, \@far, 60000);
 
 # the way to the first one
 my $folder = PostgreSQL::Test::Utils::tempdir_short();
@@ -26,7 +26,7 @@ $home->safe_psql('postgres', "alter server far0 options (set host '$folder')");
 
 my %query = (
 	query => 'select count(*), bool_and(right_order) from (select (k, id) > lag((k, id)) over () is not false as right_order from (select k, id from parts order by k, id offset 0) q) s',
-	right => '400000|t');
+	right => '240000|t');
 my $at_home = 'set gpusort.debug_force = on; set gpusort.min_rows = 0; set enable_async_append';
 
 # Sorted on the remote servers; at home, of rows from one server after the other; from both at once.
