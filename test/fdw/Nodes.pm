@@ -34,21 +34,14 @@ sub set_on_all
 {
 	my ($nodes, $settings) = @_;
 
+	my $changes = join ' ', map { defined $settings->{$_} ? "alter system set $_ = '$settings->{$_}';" : "alter system reset $_;" } sort keys %$settings;
+
 	for my $node (@$nodes)
 	{
-		for my $name (sort keys %$settings)
-		{
-			my $value = $settings->{$name};
+		my ($loaded) = split /\n/, $node->safe_psql('postgres', "select pg_conf_load_time(); $changes select pg_reload_conf()");
 
-			$node->safe_psql('postgres', defined $value ? "alter system set $name = '$value'" : "alter system reset $name");
-		}
-		$node->reload;
 		# the postmaster tells its processes when it has read them itself
-		for my $name (sort grep { defined $settings->{$_} } keys %$settings)
-		{
-			$node->poll_query_until('postgres', "select current_setting('$name') = '$settings->{$name}'")
-			  or die "$name is not set\n";
-		}
+		$node->poll_query_until('postgres', "select pg_conf_load_time() <> '$loaded'") or die "$changes has no effect\n";
 	}
 }
 
