@@ -18,6 +18,8 @@ my $node = new_server('corruption', "shared_memory_type = 'sysv'", "gpusort.buff
 	"gpusort.device_memory = '512MB'");
 wait_for_state($node, 'serving');
 make_tables($node);
+# few rows that are wide: more than the buffers of a job take
+$node->safe_psql('postgres', q{create table wide as select k, id, repeat('f', 200) as filler from big where id <= 36000; analyze wide});
 
 # --- the shared memory
 my $buffer_bytes = 1024 * 1024;
@@ -110,20 +112,21 @@ sub find_options
 }
 
 # --- sessions that stand still in their feeds
-# (of a volatile query, whose failure is told: it cannot start over)
-my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (select nullif(k, 17) as k, id, filler from big where id <= 120000 and random() < 2 order by 1, id) q";
+# (of a volatile query, whose failure is told: it cannot start over; the key of row 35000 is null)
+my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (select nullif(k, 258539) as k, id, filler from wide where random() < 2 order by 1, id) q";
 my $right = $node->safe_psql('postgres', "set gpusort.enabled = off; $hash");
 my $lost = qr/ERROR:  58000: the sort device failed during a sort.*DETAIL:  .*HINT:  Retry the query/s;
 
 make_gate($node);
 my $gates = 0;
 
+# One row alone asks for the gate's file.
 sub send_to_gate
 {
 	my ($session, $at) = @_;
 
 	$session->{gate} = 'gate_' . $gates++;
-	$session->send($hash =~ s/random\(\) < 2/gate(id, $at, '$session->{gate}') > 0/r);
+	$session->send($hash =~ s/random\(\) < 2/random() < 2 and (id <> $at or gate(id, $at, '$session->{gate}') > 0)/r);
 	$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $session->{pid}") or fail('a session did not come to its gate');
 }
 
@@ -153,10 +156,11 @@ sub enter
 	return $at;
 }
 
-# Two sessions, whose jobs the service, which is halted, has not seen yet.
+# So many sessions, whose jobs the service, which is halted, has not seen yet.
 sub enter_unseen
 {
-	my @sessions = map { GpuSortTest::Session->new($node) } 1 .. 2;
+	my ($n) = @_;
+	my @sessions = map { GpuSortTest::Session->new($node) } 1 .. $n;
 	my $at = { service => stop_service($node), sessions => \@sessions };
 	my %seen;
 
@@ -168,6 +172,15 @@ sub enter_unseen
 		$seen{ $session->{job} } = 1;
 	}
 	return $at;
+}
+
+# The job that has buffers and is none of those that were seen.
+sub new_job
+{
+	my ($seen) = @_;
+	my ($job) = grep { !$seen->{$_}++ } map { $_->[1] } grep { $_->[0] != $free } buffers();
+
+	return $job // die 'a session has no buffers';
 }
 
 # The next ones are to find no buffer that is in use.
@@ -214,9 +227,9 @@ sub find_field
 	return ($begin + $field{$name}[0], $field{$name}[1]);
 }
 
-# eight corrupt chunks and one bystander at a time
+# eleven corrupt chunks and one bystander at a time
 my $pid = service_pid($node);
-while (my @now = splice @corruptions, 0, 8)
+while (my @now = splice @corruptions, 0, 11)
 {
 	$at = enter(@now + 1);
 	my @sessions = @{ $at->{sessions} };
@@ -253,70 +266,87 @@ is($node->safe_psql('postgres', $hash), $right, 'the rows are right');
 nothing_left_over($node, 'corrupt chunks');
 
 # numbers of blocks: one that there is not fails its job, the number of another is noticed
-my $ordered = 'select nullif(k, 17) as k, id, filler from big where id <= 120000 order by 1, id';
+my $ordered = 'select nullif(k, 258539) as k, id, filler from wide order by 1, id';
 my $all = $node->safe_psql('postgres', "set gpusort.enabled = off; $ordered");
-for my $number (12345, 1 << 63, 0)
+my @numbers = (12345, 1 << 63, 0);
+my (@readers, %seen);
+for (@numbers)
 {
 	my $reader = GpuSortTest::Session->new($node);
 
 	$reader->query("begin; declare c cursor for $ordered; fetch 1 from c; move backward all in c");
-	$at = { service => stop_service($node), sessions => [ $reader, GpuSortTest::Session->new($node) ] };
-	$reader->send('fetch all from c');
-	$reader->wait_until_waiting or fail('the reader did not come to wait');
-	my @buffers = buffers();
-	my @asked = grep { $buffers[$_][0] == $fetching } 0 .. $#buffers;
-	cmp_ok(scalar @asked, '>', 0, "block $number: blocks are asked for");
-	poke($place{'gpusort buffers'}{at} + $_ * $place{buffer_size} + 24, pack 'Q', $number) for @asked;
-	$at->{sessions}[1]->send($hash);
-	continue_service($at->{service});
-	my $rows = $reader->finish;
-	like($reader->error, $lost, "block $number: its own job fails") if $number;
-	ok($rows eq $all, "block $number for another: its rows are right") if !$number;
-	is($at->{sessions}[1]->finish, $right, "block $number: the other session is right");
-	leave($at);
+	$reader->{job} = new_job(\%seen);
+	push @readers, $reader;
 }
+$bystander = GpuSortTest::Session->new($node);
+$at = { service => stop_service($node), sessions => [ @readers, $bystander ] };
+for my $i (0 .. $#numbers)
+{
+	$readers[$i]->send('fetch all from c');
+	$readers[$i]->wait_until_waiting or fail('a reader did not come to wait');
+	my @buffers = buffers();
+	my @asked = grep { $buffers[$_][0] == $fetching && $buffers[$_][1] == $readers[$i]{job} } 0 .. $#buffers;
+	cmp_ok(scalar @asked, '>', 0, "block $numbers[$i]: blocks are asked for");
+	poke($place{'gpusort buffers'}{at} + $_ * $place{buffer_size} + 24, pack 'Q', $numbers[$i]) for @asked;
+}
+$bystander->send($hash);
+continue_service($at->{service});
+for my $i (0 .. $#numbers)
+{
+	my $rows = $readers[$i]->finish;
+	like($readers[$i]->error, $lost, "block $numbers[$i]: its own job fails") if $numbers[$i];
+	ok($rows eq $all, "block $numbers[$i] for another: its rows are right") if !$numbers[$i];
+}
+is($bystander->finish, $right, 'and the other session is right');
+leave($at);
 is(service_pid($node), $pid, 'it is still the same service');
 nothing_left_over($node, 'corrupt numbers of blocks');
 
 # --- a job's options
-# before the service has seen the job: it fails, alone, where they make no sense
-for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 9 ], [ 'key_columns', 0xffffffff ], [ 'null_mask', 4 ],
+# before the service has seen the job: it fails, alone, where they make no sense.  Six at a time, and one bystander
+@corruptions = ([ 'key_columns', 0 ], [ 'key_columns', 9 ], [ 'key_columns', 0xffffffff ], [ 'null_mask', 4 ],
 	[ 'null_mask', 0xffffffff ], [ 'null_first_mask', 4 ], [ 'inexact_mask', 4 ], [ 'feeders', 0 ], [ 'feeders', 65 ],
-	[ 'engine', 99 ], [ 'engine', 0xffffffff ], [ 'wait_ms', 0xffffffff ])
+	[ 'engine', 99 ], [ 'engine', 0xffffffff ], [ 'wait_ms', 0xffffffff ]);
+while (my @now = splice @corruptions, 0, 6)
 {
-	my ($name, $value) = @$corruption;
-
-	$at = enter_unseen();
-	($victim, $bystander) = @{ $at->{sessions} };
+	$at = enter_unseen(@now + 1);
+	my @sessions = @{ $at->{sessions} };
 	my $count = $node->safe_psql('postgres', 'select native_no_device from gpusort_stats');
-	poke(find_options($victim->{job}) + $option{$name}, pack 'L', $value);
+
+	poke(find_options($sessions[$_]{job}) + $option{ $now[$_][0] }, pack 'L', $now[$_][1]) for 0 .. $#now;
 	continue_service($at->{service});
-	$_->finish for $victim, $bystander;
-	is($victim->{out}, $right, "$name $value at the beginning: its rows are right");
-	is($node->safe_psql('postgres', 'select native_no_device from gpusort_stats'), $count + 1, "$name $value at the beginning: its job fails before it has sent any");
-	is($bystander->{out}, $right, "$name $value at the beginning: the other session is right");
+	is($sessions[$_]->finish, $right, "$now[$_][0] $now[$_][1] at the beginning: its rows are right") for 0 .. $#now;
+	is($sessions[-1]->finish, $right, 'and the other session is right');
+	is($node->safe_psql('postgres', 'select native_no_device from gpusort_stats'), $count + @now, 'these jobs alone fail, before they have sent any');
 	leave($at);
 }
 
-# after that: nobody reads them again.  The session stands still behind its first chunks
-for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 1 ], [ 'key_columns', 4 ], [ 'key_columns', 0xffffffff ],
+# after that: nobody reads them again.  The sessions stand still behind their first chunks
+@corruptions = ([ 'key_columns', 0 ], [ 'key_columns', 1 ], [ 'key_columns', 4 ], [ 'key_columns', 0xffffffff ],
 	[ 'null_mask', 0 ], [ 'null_mask', 0xffffffff ], [ 'null_first_mask', 1 ], [ 'feeders', 0 ],
-	[ 'engine', 99 ], [ 'expected_bytes', 0xffffffff ])
+	[ 'engine', 99 ], [ 'expected_bytes', 0xffffffff ]);
+while (my @now = splice @corruptions, 0, 5)
 {
-	my ($name, $value) = @$corruption;
-	my $gated = GpuSortTest::Session->new($node);
+	my @gated = map { GpuSortTest::Session->new($node) } @now;
 
-	send_to_gate($gated, 60000);
-	$node->poll_query_until('postgres', 'select reserved_bytes > 0 from gpusort_devices') or fail('the job is not open');
-	$at = { service => stop_service($node), sessions => [ $gated, GpuSortTest::Session->new($node) ] };
-	my @buffers = buffers();
-	my ($own) = grep { $_->[0] != $free } @buffers;
-	poke(find_options($own->[1]) + $option{$name}, pack 'L', $value);
-	$at->{sessions}[1]->send($hash);
-	open_gate($gated);
+	%seen = ();
+	for (@gated)
+	{
+		send_to_gate($_, 20000);
+		$_->{job} = new_job(\%seen);
+	}
+	$bystander = GpuSortTest::Session->new($node);
+	$at = { service => stop_service($node), sessions => [ @gated, $bystander ] };
+	for my $i (0 .. $#now)
+	{
+		is(state_of($gated[$i]{job}), $feeding, 'the job has begun to feed');
+		poke(find_options($gated[$i]{job}) + $option{ $now[$i][0] }, pack 'L', $now[$i][1]);
+	}
+	$bystander->send($hash);
+	open_gate($_) for @gated;
 	continue_service($at->{service});
-	is($gated->finish, $right, "$name $value later: its own rows are right");
-	is($at->{sessions}[1]->finish, $right, "$name $value later: the other session is right");
+	is($gated[$_]->finish, $right, "$now[$_][0] $now[$_][1] later: its own rows are right") for 0 .. $#now;
+	is($bystander->finish, $right, 'and the other session is right');
 	leave($at);
 }
 is(service_pid($node), $pid, 'it is still the same service');
@@ -325,32 +355,30 @@ nothing_left_over($node, 'corrupt options');
 # --- the buffers that a session has handed over: their list is behind that of all its buffers
 my $buffers_of_a_job = 192;
 
-for my $value (-1, 80, 0x7fffffff, 'of another', 'free')
+# and their number, which cannot be that
+my @values = (-1, 80, 0x7fffffff, 'of another', 'free', 'too many');
+$at = enter(@values + 1);
+my @victims = @{ $at->{sessions} };
+$bystander = pop @victims;
+for my $i (0 .. $#values)
 {
-	$at = enter(2);
-	($victim, $bystander) = @{ $at->{sessions} };
+	my $value = $values[$i];
 	my $written = $value eq 'free' ? $at->{free} : $value eq 'of another' ? $bystander->{sent}[0] : $value;
-	my $list = find_options($victim->{job}) + $options_bytes + 4 + 4 * $buffers_of_a_job;
+	my $list = find_options($victims[$i]{job}) + $options_bytes + 4 + 4 * $buffers_of_a_job;
 	my ($n, @handed) = unpack 'Ll*', peek($list, 4 + 4 * $buffers_of_a_job);
-	is(join(' ', sort { $a <=> $b } @handed[ 0 .. $n - 1 ]), join(' ', sort { $a <=> $b } @{ $victim->{sent} }), "buffer $value: the list is found");
-	poke($list + 8, pack 'l', $written);
-	continue_service($at->{service});
-	$_->finish for $victim, $bystander;
-	like($victim->error, $lost, "buffer $value: the session is told");
-	is($bystander->{out}, $right, "buffer $value: the other has its rows");
-	leave($at);
-	is($node->safe_psql('postgres', $hash), $right, "buffer $value: the rows are right");
-}
 
-# a number of them that cannot be
-$at = enter(2);
-($victim, $bystander) = @{ $at->{sessions} };
-poke(find_options($victim->{job}) + $options_bytes + 4 + 4 * $buffers_of_a_job, pack 'L', 0xffffffff);
+	is(join(' ', sort { $a <=> $b } @handed[ 0 .. $n - 1 ]), join(' ', sort { $a <=> $b } @{ $victims[$i]{sent} }), "buffer $value: the list is found");
+	poke($value eq 'too many' ? ($list, pack 'L', 0xffffffff) : ($list + 8, pack 'l', $written));
+}
 continue_service($at->{service});
-$_->finish for $victim, $bystander;
-like($victim->error, $lost, 'too many buffers: the session is told');
-is($bystander->{out}, $right, 'too many buffers: the other has its rows');
+for my $i (0 .. $#values)
+{
+	$victims[$i]->finish;
+	like($victims[$i]->error, $lost, "buffer $values[$i]: the session is told");
+}
+is($bystander->finish, $right, 'and the other session is right');
 leave($at);
+is($node->safe_psql('postgres', $hash), $right, 'the rows are right');
 is(service_pid($node), $pid, 'it is still the same service');
 nothing_left_over($node, 'corrupt requests');
 $node->stop;
