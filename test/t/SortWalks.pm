@@ -53,7 +53,8 @@ sub walk
 sub same_walk
 {
 	my ($what, $declare, $query, $least_runs, @walk) = @_;
-	my ($runs, $native) = (counter('runs_spilled'), counter('native_device_memory'));
+	my $counters = q{select runs_spilled || ' ' || native_device_memory from gpusort_stats};
+	my ($runs, $native) = split / /, $session->query($counters);
 	my %got;
 
 	like($session->query("explain (costs off) declare c $declare for $query"), qr/Custom Scan \(GpuSort\)/, "$what: planned");
@@ -65,8 +66,9 @@ sub same_walk
 		$session->query($declare =~ /hold/ ? 'close c' : 'commit');
 	}
 	is($got{on}, $got{off}, "$what: every step gives the row that it should");
-	cmp_ok(counter('runs_spilled') - $runs, '>=', $least_runs, "$what: spilled") if $least_runs > 0;
-	is(counter('native_device_memory'), $native, "$what: the device took all of it") if $least_runs >= 2;
+	my ($runs_now, $native_now) = split / /, $session->query($counters);
+	cmp_ok($runs_now - $runs, '>=', $least_runs, "$what: spilled") if $least_runs > 0;
+	is($native_now, $native, "$what: the device took all of it") if $least_runs >= 2;
 }
 
 # Random steps forward and back, with marks and restores; at least $length of them.
@@ -85,16 +87,20 @@ sub random_steps
 	}
 	return $steps;
 }
+
+# The steps' rows, natively and by the device.  The method is not asked for when none is given: another call has asked for it
+# with this query.
 sub same_steps
 {
 	my ($what, $query, $method, $length_or_steps) = @_;
 	my $length = $length_or_steps // 1500;
 	my $steps = $length =~ /^\d+$/ ? random_steps($length) : $length;
-	my $native = $node->safe_psql('postgres', "set gpusort.enabled = off; select step_through(\$q\$$query\$q\$, '$steps')");
-	my $plan = $node->safe_psql('postgres', "explain (analyze, costs off, timing off) $query");
+	my $walked = "select step_through(\$q\$$query\$q\$, '$steps')";
+	my $explained = defined $method ? "explain (analyze, costs off, timing off) $query" : '';
+	my ($native, $got, @plan) = split /\n/, $node->safe_psql('postgres', "set gpusort.enabled = off; $walked; reset gpusort.enabled; $walked; $explained");
 
-	is($node->safe_psql('postgres', "select step_through(\$q\$$query\$q\$, '$steps')"), $native, "mark and restore, $what") or diag($steps);
-	like($plan, qr/GpuSort.*Sort Method: $method$/ms, "mark and restore, $what: the method");
+	is($got, $native, "mark and restore, $what") or diag($steps);
+	like(join("\n", @plan), qr/GpuSort.*Sort Method: $method$/ms, "mark and restore, $what: the method") if defined $method;
 }
 
 1;
