@@ -303,19 +303,17 @@ void
 gpusort_sort_tied_rows(const GpuSortOrdering *ordering, GpuSortTiedRow *rows, uint64 n,
 					   Size taken_bytes)
 {
-	MemoryContext context;
-	MemoryContext old_context;
 	bool		more_keys = ordering->ties->n_keys > ordering->ties->first_key + 1;
-	bool		ranked;
 
 	if (put_rows_in_place(rows, n, ordering->ties))
 		return;
 	if (n >= ROWS_TO_RANK && taken_bytes + rank_bytes(n) <= (Size) ordering->spec->work_mem * 1024)
 	{
-		context = AllocSetContextCreate(CurrentMemoryContext, "gpusort tied rows",
-										ALLOCSET_DEFAULT_SIZES);
-		old_context = MemoryContextSwitchTo(context);
-		ranked = sort_by_ranks(ordering->ties, rows, (uint32) n);
+		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpusort tied rows",
+													  ALLOCSET_DEFAULT_SIZES);
+		MemoryContext old_context = MemoryContextSwitchTo(context);
+		bool		ranked = sort_by_ranks(ordering->ties, rows, (uint32) n);
+
 		MemoryContextSwitchTo(old_context);
 		MemoryContextDelete(context);
 		if (ranked && (!more_keys || put_rows_in_place(rows, n, ordering->ties)))
