@@ -14,6 +14,8 @@
  * anywhere.  None may be less than a row of a tie run before its own, since the
  * comparators will sort its own.  If one is, its collation is distrusted from
  * now on (server_state.c), and all rows become one tie run, in a tuplesort.
+ * Rows of a tie run that have one value are compared once, as far as the check
+ * remembers.
  *
  * A run of set bits is a tie run, and rows outside of tie runs need no
  * comparison.  A tie run is listed and compared as it is read, and most are in

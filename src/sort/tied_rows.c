@@ -21,14 +21,14 @@
 
 #include "sort/tied_rows.h"
 
-/* Comparisons are as fast as ranks, for fewer rows. */
+/* Fewer rows have no ranks. */
 #define ROWS_TO_RANK		16
 
 /* Rows that a value has on average, at the least.  Fewer are compared. */
 #define ROWS_OF_A_VALUE		2
 
-/* Insertion is cheaper than quicksort up to this number of rows: it compares a
- * third less, and moves more. */
+/* Up to this number, rows are inserted by a binary search, which compares less
+ * often than quicksort, and moves more. */
 #define ROWS_TO_INSERT		512
 
 /* --- by comparing --------------------------------------------------------- */
