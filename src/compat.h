@@ -183,6 +183,13 @@ compat_wait_event(const char *name)
 #define compat_distinct_clause(root) ((root)->parse->distinctClause)
 #endif
 
+/* 17 keeps the condition in the path. Earlier, the clause had it. */
+#if PG_VERSION_NUM >= 170000
+#define compat_run_condition(path) ((path)->runCondition)
+#else
+#define compat_run_condition(path) ((path)->winclause->runCondition)
+#endif
+
 /* 19 has one node for Unique, whatever is above it (24225ad9aa). */
 #if PG_VERSION_NUM >= 190000
 #define create_upper_unique_path create_unique_path

@@ -160,6 +160,22 @@ groups_of_window(PlannerInfo *root, const Path *top, const Path *bottom, double 
 							   rows, NULL, NULL);
 }
 
+/* Does the top window end its scan at the first row that fails a condition such
+ * as rank() <= 10, and are the rows below not sorted before the first one is
+ * read?  PostgreSQL does not cost that. */
+static bool
+may_end_early(const Path *top, const Path *bottom)
+{
+	const Path *path = top;
+
+	if (compat_run_condition((const WindowAggPath *) top) == NIL ||
+		((const WindowAggPath *) top)->winclause->partitionClause != NIL)
+		return false;
+	while (path != bottom && !IsA(path, SortPath))
+		path = gpusort_path_below(path);
+	return !IsA(path, SortPath);
+}
+
 /* Copies the nodes from this one down over another path, which replaces the
  * bottom. */
 static Path *
@@ -217,6 +233,7 @@ gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *w
 	/* paths that another extension has made for windows stay */
 	if (top == bottom || !IsA(top, WindowAggPath) ||
 		(bottom->parent == window_rel && !is_sort(bottom)) ||
+		(may_end_early(top, bottom) && !gpusort_debug_force) ||
 		!gpusort_begin_paths(&input, input_rel, child, child->rows, bottom->pathkeys))
 		return;
 	input.groups = groups_of_window(root, top, bottom, input.rows);
