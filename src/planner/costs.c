@@ -376,13 +376,6 @@ cost_of_device(const GpuSortPlanInfo *info)
 	return path;
 }
 
-Cost
-gpusort_cost_of_sort(GpuSortPlanInfo info, double rows, int width)
-{
-	info.rows = rows;
-	return Min(cost_natively(&info, width), cost_of_device(&info).total_cost);
-}
-
 /* --- does a finished plan's Sort suit the device? ------------------------- */
 
 /* A sort may turn out to have this many rows, whatever is expected. */

@@ -320,8 +320,6 @@ offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNod
 	if (can_be_hashed && leaves_groups_to_hashing(root, exprs, node, input.rows))
 		return;
 	input.groups = order_is_needless ? node->groups : 0;
-	if (root->parse->limitCount == NULL && pathkeys_contained_in(root->sort_pathkeys, pathkeys))
-		input.order_above = root->sort_pathkeys;
 	paths = gpusort_make_sort_paths(root, rel, &input);
 	foreach(lc, paths)
 	{

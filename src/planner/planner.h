@@ -115,10 +115,6 @@ extern bool gpusort_suits_device(GpuSortPlanInfo info, double bound, int width);
 /* Returns the cost of a feeder that packs this many of the rows. */
 extern Cost gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows);
 
-/* Returns the cost of such a sort of rows of this width, by PostgreSQL or by
- * the device, whichever is cheaper. */
-extern Cost gpusort_cost_of_sort(GpuSortPlanInfo info, double rows, int width);
-
 /* Returns the cost of sorting these rows on the device by further keys, if most
  * of them tie in the keys before. */
 extern Cost gpusort_cost_of_further_keys(double rows);
@@ -146,9 +142,7 @@ typedef struct GpuSortInput
 	 * 0: the order matters */
 	double		groups;
 	bool		only_groups;	/* for a test: in an order only if not in groups */
-	List	   *order_above;	/* of groups, which a Sort makes if they lack it */
 	Cost		inner_sorts;	/* of an Agg whose rows arrive in no order; PostgreSQL leaves it out */
-	GpuSortPlanInfo sort;		/* by the pathkeys, set when paths are made */
 } GpuSortInput;
 
 /* Describes rows of a rel, which child returns, and others in parallel if the
@@ -162,7 +156,8 @@ extern bool gpusort_begin_paths(GpuSortInput *input, RelOptInfo *rel, Path *chil
  * They are in none of rel's lists.  Each returns the child's columns, in the
  * order of the input's pathkeys; if groups are enough, others have no order.
  */
-extern List *gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input);
+extern List *gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel,
+									 const GpuSortInput *input);
 
 /* --- rival_costs.c --- */
 

@@ -1,7 +1,6 @@
 /*
  * rival_costs.c
- *	  The real costs of PostgreSQL's own paths, where its estimates are too low
- *	  beside a sort by the device.
+ *	  The real cost of PostgreSQL's hash tables, beside a sort by the device.
  *
  * In:  an upper rel with PostgreSQL's own paths, and ours.
  * Out: ours among them; if one of ours takes less time than all of theirs,
@@ -10,16 +9,13 @@
  * PostgreSQL charges one or two operators for a row that is hashed, however
  * large the table.  If the table exceeds a processor's caches, a row takes some
  * hundred nanoseconds.  1 M distinct rows took 830 ns each, while our sort
- * costs the backend 50 to 200 ns a row.  PostgreSQL also charges the same for
- * any comparison of a Sort, although a comparison under the C library's
- * collations takes several times as long, and nothing for the sorts inside an
- * Agg.  So groups in no order, ours too, cost more if they are sorted again.
+ * costs the backend 50 to 200 ns a row.  PostgreSQL also charges nothing for
+ * the sorts inside an Agg.
  *
  * The number of groups by several keys is estimated as a product, which keys
- * that depend on each other do not reach.  If workers aggregate in small hash
- * tables after all, one process that does it over sorted rows takes far longer:
- * 10.7 s instead of 5.9 s in TPC-DS's q59.  So their tables count as if the key
- * of the most values were alone.
+ * that depend on each other do not reach.  Where 2,000 groups by three keys
+ * were expected to be 200,000, sorting took twice as long as hashing.  So a
+ * table counts as if the key of the most values were alone.
  *
  * Their costs are raised, ours are never lowered, because the steps above
  * choose a path by its costs.  Joins that seemed to cost less than their inputs
@@ -29,10 +25,8 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
-#include "optimizer/paths.h"
 #include "optimizer/tlist.h"
 #include "utils/float.h"
 #include "utils/selfuncs.h"
@@ -80,17 +74,14 @@ come_from_index(const Path *path)
 	return path != NULL && IsA(path, IndexPath);
 }
 
-/* Does the hash table exceed the caches?  The file's comment tells how large
- * that of a worker is. */
+/* Does a hash table of the Agg's groups exceed the caches, whatever keys depend
+ * on each other? */
 static bool
 exceeds_caches(PlannerInfo *root, const AggPath *agg)
 {
-	int			entry = agg->subpath->pathtarget->width + HASH_ENTRY_BYTES;
-	bool		exceeds = agg->numGroups * entry > CACHE_BYTES;
+	double		entry = agg->subpath->pathtarget->width + HASH_ENTRY_BYTES;
 	ListCell   *lc;
 
-	if (!exceeds || agg->path.parallel_workers == 0)
-		return exceeds;
 	foreach(lc, get_sortgrouplist_exprs(agg->groupClause, root->processed_tlist))
 	{
 		if (estimate_num_groups(root, list_make1(lfirst(lc)), agg->subpath->rows, NULL, NULL) *
@@ -100,11 +91,7 @@ exceeds_caches(PlannerInfo *root, const AggPath *agg)
 	return false;
 }
 
-/*
- * Returns what the path takes beyond its costs, above the step's input.
- * Comparisons of its Sorts take native_factor times their cost.  Sorts between
- * windows do not count, since our paths have them too.
- */
+/* Returns what the path takes beyond its costs, above the step's input. */
 static Cost
 uncharged_cost(PlannerInfo *root, const Path *path, const GpuSortInput *input)
 {
@@ -114,10 +101,6 @@ uncharged_cost(PlannerInfo *root, const Path *path, const GpuSortInput *input)
 	if (below == NULL || path->parent == input->rel)
 		return 0;
 	uncharged = uncharged_cost(root, below, input);
-	if ((IsA(path, SortPath) || IsA(path, IncrementalSortPath)) &&
-		!(IsA(below, WindowAggPath) && below->parent == path->parent))
-		uncharged += (input->sort.key_costs.native_factor - 1) *
-			Max(0, path->total_cost - below->total_cost);
 	if (IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_HASHED &&
 		exceeds_caches(root, (const AggPath *) path))
 		uncharged += cpu_operator_cost * COST_BEYOND_CACHE * below->rows;
@@ -127,35 +110,18 @@ uncharged_cost(PlannerInfo *root, const Path *path, const GpuSortInput *input)
 	return uncharged;
 }
 
-/* Returns the cost of the Sort above a path that lacks the order above, by
- * PostgreSQL or by the device; or only what PostgreSQL does not charge of
- * it. */
+/* Returns the time that a path takes, if it takes this much beyond its costs.
+ * A disabled node counts as before 18. */
 static Cost
-cost_of_sort_above(const Path *path, const GpuSortInput *input, bool uncharged)
+time_of(const Path *path, Cost uncharged)
 {
-	int			width = path->pathtarget->width;
-	Cost		charged;
-
-	if (pathkeys_contained_in(input->order_above, path->pathkeys))
-		return 0;
-	charged = compat_cost_of_sort(NULL, NIL, path->rows, width, work_mem);
-	return Max(charged, gpusort_cost_of_sort(input->sort, path->rows, width)) -
-		(uncharged ? charged : 0);
-}
-
-/* Returns the time that a path takes, with the Sort above it, if it takes this
- * much beyond its costs.  A disabled node counts as before 18. */
-static Cost
-time_of(const Path *path, Cost uncharged, const GpuSortInput *input)
-{
-	return path->total_cost + compat_disabled_nodes(path) * disable_cost + uncharged +
-		cost_of_sort_above(path, input, false);
+	return path->total_cost + compat_disabled_nodes(path) * disable_cost + uncharged;
 }
 
 /*
  * Rivals are charged before our paths are added, since add_path drops dominated
- * ones.  A sort or a hash table reads all of its input before its first row, so
- * that row costs more too.  For tests, ours have no rivals.
+ * ones.  A hash table reads all of its input before its first row, so that row
+ * costs more too.  For tests, ours have no rivals.
  */
 void
 gpusort_offer_paths(PlannerInfo *root, RelOptInfo *rel, List *paths, const GpuSortInput *input)
@@ -166,20 +132,16 @@ gpusort_offer_paths(PlannerInfo *root, RelOptInfo *rel, List *paths, const GpuSo
 	ListCell   *lc;
 
 	foreach(lc, rivals)
-		least = Min(least, time_of(lfirst(lc), uncharged_cost(root, lfirst(lc), input), input));
+		least = Min(least, time_of(lfirst(lc), uncharged_cost(root, lfirst(lc), input)));
 	foreach(lc, paths)
-		wins |= time_of(lfirst(lc), 0, input) < least;
+		wins |= time_of(lfirst(lc), 0) < least;
 	if (wins)
 		rel->pathlist = NIL;
 	foreach(lc, wins ? rivals : NIL)
 	{
-		gpusort_charge(lfirst(lc), uncharged_cost(root, lfirst(lc), input) +
-					   cost_of_sort_above(lfirst(lc), input, true));
+		gpusort_charge(lfirst(lc), uncharged_cost(root, lfirst(lc), input));
 		add_path(rel, lfirst(lc));
 	}
 	foreach(lc, paths)
-	{
-		gpusort_charge(lfirst(lc), cost_of_sort_above(lfirst(lc), input, true));
 		add_path(rel, lfirst(lc));
-	}
 }

@@ -127,8 +127,8 @@ fed_path(PlannerInfo *root, const GpuSortInput *input)
  * rows.
  */
 static Path *
-make_path(PlannerInfo *root, RelOptInfo *rel, Path *child, bool parallel, GpuSortInput *input,
-		  bool grouping)
+make_path(PlannerInfo *root, RelOptInfo *rel, Path *child, bool parallel,
+		  const GpuSortInput *input, bool grouping)
 {
 	List	   *types = child != NULL ? types_of_pathkeys(input->pathkeys, child->pathtarget) : NIL;
 	GpuSortPlanInfo info = {.grouping = grouping,.rows = input->rows,.groups = input->groups};
@@ -137,9 +137,6 @@ make_path(PlannerInfo *root, RelOptInfo *rel, Path *child, bool parallel, GpuSor
 
 	if (types == NIL || !gpusort_set_keys(child->pathtarget, types, &info))
 		return NULL;
-	/* behind group keys, an aggregate's own count for no rival */
-	if (!grouping && input->sort.n_keys == 0)
-		input->sort = info;
 	packed = child->total_cost + gpusort_cost_of_packing(&info, child->rows);
 	if (parallel)
 	{
@@ -168,8 +165,7 @@ gpusort_begin_paths(GpuSortInput *input, RelOptInfo *rel, Path *child, double ro
 					List *pathkeys)
 {
 	*input = (GpuSortInput) {
-		.rel = rel,.child = child,.rows = rows,.pathkeys = pathkeys,
-		.sort.key_costs.native_factor = 1
+		.rel = rel,.child = child,.rows = rows,.pathkeys = pathkeys
 	};
 	if (rel->consider_parallel && rel->partial_pathlist != NIL)
 		input->partial = linitial(rel->partial_pathlist);
@@ -180,7 +176,7 @@ gpusort_begin_paths(GpuSortInput *input, RelOptInfo *rel, Path *child, double ro
 
 /* Makes a serial path and a parallel one, as far as they are possible. */
 static List *
-make_paths(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input, bool grouping)
+make_paths(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *input, bool grouping)
 {
 	Path	   *serial = make_path(root, rel, input->child, false, input, grouping);
 	Path	   *parallel = make_path(root, rel, fed_path(root, input), true, input, grouping);
@@ -190,7 +186,7 @@ make_paths(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input, bool groupin
 }
 
 List *
-gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
+gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *input)
 {
 	List	   *grouping = input->groups > 0 ? make_paths(root, rel, input, true) : NIL;
 
