@@ -135,6 +135,12 @@ select pg_temp.compare('select id, rank() over (partition by near order by k), s
 select pg_temp.do_explain('select id, rank() over (partition by near order by k, id), sum(id) over (partition by near, filler order by id) from indexed');
 select pg_temp.compare('select id, rank() over (partition by near order by k, id), sum(id) over (partition by near, filler order by id) from indexed order by id');
 set enable_incremental_sort = off;
+-- row numbers up to a limit end the scan of an index, if it is all that is below their window
+select pg_temp.do_explain('select * from (select *, row_number() over (order by k) as place from indexed) s where place <= 10');
+select pg_temp.do_explain('select * from (select id, k, dense_rank() over (order by k) as place, count(*) over (order by k) from indexed) s where place < 10');
+select pg_temp.do_explain('select * from (select id, near, k, row_number() over (partition by near order by k) as place from indexed) s where place <= 10');
+select pg_temp.do_explain('select * from (select id, k, row_number() over (order by k) as place, sum(id) over (order by filler) from indexed) s where place <= 10');
+select pg_temp.compare('select * from (select id, k, row_number() over (order by k) as place from indexed) s where place <= 10');
 drop table indexed;
 -- so many rows that hashing would have to spill; nobody calls it
 create function endless() returns setof facts rows 10000000 language plpgsql as 'begin return; end';
