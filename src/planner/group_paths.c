@@ -17,9 +17,10 @@
  * The Agg still sorts, so its result is PostgreSQL's.
  *
  * Aggregates that depend on the order of the rows, such as array_agg(x), forbid
- * another one, although PostgreSQL does not define it.  A hypothetical-set
- * aggregate, such as rank(5), adds a row after all others, and tuplesort finds
- * no order then.
+ * such keys, although PostgreSQL does not define that order.  They also forbid
+ * groups of rows that a subquery has ordered: a hash table keeps that order, and
+ * a sort that the device refuses does not.  A hypothetical-set aggregate, such
+ * as rank(5), adds a row after all others, and tuplesort finds no order then.
  *
  * Runs in the backend that plans, in the planner's memory context.
  */
@@ -284,15 +285,37 @@ make_presorted_paths(PlannerInfo *root, RelOptInfo *rel, const GroupNode *node,
 	return paths;
 }
 
-/* Is this the order of a subquery?  Aggregates may rely on it where their own
- * order leaves rows equal. */
+/* Do the rows come in the order of a subquery or of a CTE?  CTE scans have no
+ * pathkeys before 17. */
 static bool
 has_order(const Path *path)
 {
 	while (path->pathkeys == NIL && (IsA(path, SubqueryScanPath) || IsA(path, ProjectionPath)))
 		path = IsA(path, ProjectionPath) ? ((const ProjectionPath *) path)->subpath :
 			((const SubqueryScanPath *) path)->subpath;
-	return path->pathkeys != NIL;
+	return path->pathkeys != NIL || path->pathtype == T_CteScan;
+}
+
+/* May results depend on the order in which the rows come?  Aggregates without
+ * GROUP BY may rely on it even where their own order leaves rows equal. */
+static bool
+needs_order_of_rows(PlannerInfo *root, const Path *child)
+{
+	ListCell   *lc;
+
+	if (!root->parse->hasAggs || !has_order(child))
+		return false;
+	if (root->group_pathkeys == NIL)
+		return true;
+	foreach(lc, root->agginfos)
+	{
+		const Aggref *aggregate = compat_aggref_of((const AggInfo *) lfirst(lc));
+
+		if (aggregate->aggorder == NIL && aggregate->aggdistinct == NIL &&
+			!gpusort_aggregate_ignores_order(aggregate, true))
+			return true;
+	}
+	return false;
 }
 
 /* --- DISTINCT and GROUP BY ------------------------------------------------ */
@@ -314,7 +337,7 @@ offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNod
 	ListCell   *lc;
 
 	if (!gpusort_begin_paths(&input, input_rel, child, child->rows, pathkeys) ||
-		(pathkeys == NIL && has_order(child)))
+		(node->extra != NULL && needs_order_of_rows(root, child)))
 		return;
 	node->groups = estimate_num_groups(root, exprs, input.rows, NULL, NULL);
 	if (can_be_hashed && leaves_groups_to_hashing(root, exprs, node, input.rows))

@@ -69,6 +69,21 @@ set gpusort.enabled = off;
 select pg_temp.is_left_alone('select mode() within group (order by k) from presorted');
 reset gpusort.enabled;
 
+-- an order of a subquery that an aggregate without its own may show: a native hash table keeps it
+create function pg_temp.is_grouped_by_device(query text) returns boolean language sql as $$
+	select exists (select from pg_temp.do_explain(query) line where line ~ 'GpuSort')
+		and not exists (select from pg_temp.do_explain(query) line where line ~ 'HashAggregate')
+$$;
+select pg_temp.is_grouped_by_device('select few, array_agg(k) from (select few, k from presorted order by k desc) q group by few');
+select pg_temp.is_grouped_by_device('select few, count(*), string_agg(t, '','') filter (where k > 0) from (select * from presorted order by k, id) q group by few having count(*) > 1');
+select pg_temp.is_grouped_by_device('with q as materialized (select few, k from presorted order by k desc) select few, array_agg(k) from q group by few');
+select pg_temp.is_grouped_by_device('select few, array_agg(k) from (select few, k from presorted order by k desc limit 5000) q group by few');
+-- these do not show it
+select pg_temp.is_grouped_by_device('select few, array_agg(k) from presorted group by few');
+select pg_temp.is_grouped_by_device('select few, sum(k), count(*), max(n) from (select * from presorted order by k desc) q group by few');
+select pg_temp.is_grouped_by_device('select few, array_agg(k order by id) from (select * from presorted order by k desc) q group by few');
+select pg_temp.compare('select few, array_agg(k) from (select few, k from presorted order by k desc, id) q group by few order by few');
+
 -- the rows, and how many sorts go through the device
 select pg_temp.compare('select percentile_disc(0.3) within group (order by n), percentile_cont(0.6) within group (order by n), mode() within group (order by few) from presorted');
 select pg_temp.compare('select few, percentile_cont(array[0, 0.5, 1]) within group (order by maybe) from presorted group by few order by few');
