@@ -16,6 +16,7 @@
 
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
 #include "optimizer/tlist.h"
 #include "utils/selfuncs.h"
 
@@ -42,6 +43,21 @@ append_cheapest(PlannerInfo *root, RelOptInfo *rel, const MergeAppendPath *order
 	append = compat_append_path(root, rel, subpaths);
 	append->pathtarget = ordered->path.pathtarget;
 	return (Path *) create_projection_path(root, rel, append, rel->reltarget);
+}
+
+/* Makes a path with the rows of an ordered one in no order.  NULL: it makes
+ * none.  Another extension's hook may have refused such a path, as pg_hint_plan
+ * does. */
+static Path *
+scan_without_order(PlannerInfo *root, RelOptInfo *rel, const Path *ordered)
+{
+	if (set_rel_pathlist_hook != NULL)
+		return NULL;
+	if (IsA(ordered, IndexPath))
+		return create_seqscan_path(root, rel, NULL, 0);
+	if (IsA(ordered, MergeAppendPath))
+		return append_cheapest(root, rel, (const MergeAppendPath *) ordered);
+	return NULL;
 }
 
 /*
@@ -75,13 +91,8 @@ find_unordered_child(PlannerInfo *root, RelOptInfo *input_rel, const RelOptInfo 
 		ordered = gpusort_path_below(ordered);
 	if (ordered->parent != input_rel || root->parse->hasTargetSRFs)
 		return NULL;
-	if (IsA(ordered, IndexPath))
-		scan = create_seqscan_path(root, input_rel, NULL, 0);
-	else if (IsA(ordered, MergeAppendPath))
-		scan = append_cheapest(root, input_rel, (const MergeAppendPath *) ordered);
-	else
-		return NULL;
-	return scan->total_cost < cheapest->total_cost ? scan : NULL;
+	scan = scan_without_order(root, input_rel, ordered);
+	return scan != NULL && scan->total_cost < cheapest->total_cost ? scan : NULL;
 }
 
 /* Might a LIMIT let a Sort keep the top rows only?  Nothing is known of those
@@ -108,14 +119,14 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 	const Path *any = linitial(ordered_rel->pathlist);
 	/* PostgreSQL's estimate for a Gather Merge leaves out the leader's rows */
 	double		rows = Max(any->rows, input_rel->rows);
-	Path	   *child = find_unordered_child(root, input_rel, ordered_rel);
 	GpuSortInput input;
 	List	   *paths;
 	ListCell   *lc;
 
-	if (!gpusort_begin_paths(&input, input_rel, child, rows, root->sort_pathkeys) ||
+	if (!gpusort_begin_paths(&input, input_rel, NULL, rows, root->sort_pathkeys) ||
 		(!gpusort_debug_force && may_keep_top_rows(root, rows, any->pathtarget->width)))
 		return;
+	input.child = find_unordered_child(root, input_rel, ordered_rel);
 
 	/*
 	 * For a test, equal rows come together instead, if all keys can be hashed.

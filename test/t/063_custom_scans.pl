@@ -48,5 +48,38 @@ $node->safe_psql('postgres', "$by_cost $insert");
 is($node->safe_psql('postgres', "$native select count(*), bool_and(in_order) from (select (at, device) > lag((at, device)) over (order by number) as in_order from copies) c"),
 	'90000|t', 'and the rows are inserted in order');
 
+# what another extension's hook has decided about scans holds for ORDER BY too: it has left an index, or a Merge Append
+$node->safe_psql('postgres', q{
+	create table plain as select hashint4(i) as k, i as v from generate_series(1, 50000) i;
+	create table parts(k int, v int) partition by range (v);
+	create table part1 partition of parts for values from (minvalue) to (25000);
+	create table part2 partition of parts for values from (25000) to (maxvalue);
+	insert into parts table plain;
+	create table hinted_plain (like plain);
+	insert into hinted_plain table plain;
+	create table hinted_parts(k int, v int) partition by range (v);
+	create table some1 partition of hinted_parts for values from (minvalue) to (25000);
+	create table some2 partition of hinted_parts for values from (25000) to (maxvalue);
+	insert into hinted_parts table plain;
+	create index on plain(k);
+	create index on parts(k);
+	create index on hinted_plain(k);
+	create index on hinted_parts(k);
+	vacuum analyze;});
+my $hook = "load '$ENV{TESTDIR}/modules/like_citus/like_citus'; set enable_bitmapscan = off";
+for my $table ('plain', 'parts')
+{
+	for my $order ('k', 'k, v')
+	{
+		my $query = "select * from $table order by $order";
+
+		like($node->safe_psql('postgres', "explain (costs off) $query"), qr/GpuSort.*Seq Scan/s, "$query: sorted by the device");
+		$query =~ s/(plain|parts)/hinted_$1/;
+		unlike($node->safe_psql('postgres', "$hook; explain (costs off) $query"), qr/Seq Scan/, "$query: no scan that is refused");
+		is($node->safe_psql('postgres', "$hook; select md5(string_agg(k::text, ',')) from ($query) q"),
+			$node->safe_psql('postgres', "$native select md5(string_agg(k::text, ',')) from ($query) q"), "$query: the rows");
+	}
+}
+
 $node->stop;
 done_testing();

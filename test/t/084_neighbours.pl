@@ -125,6 +125,7 @@ sub beside_hints
 	my %shows = (
 		'/*+ SeqScan(t) */ select * from t where k > 0 order by s, id' => qr/GpuSort.*Seq Scan on t/s,
 		'/*+ IndexScan(t t_k) */ select * from t where k > 0 order by s, id' => qr/GpuSort.*Index Scan using t_k/s,
+		'/*+ IndexScan(t t_k) */ select * from t order by k' => qr/^Index Scan using t_k/,
 		'/*+ MergeJoin(t o) */ select t.id, o.v from t join o on t.id = o.t_id order by o.v, t.id' => qr/GpuSort.*Merge Join.*GpuSort/s,
 		'/*+ HashJoin(t o) Leading((o t)) */ select t.id, o.v from t join o on t.id = o.t_id order by o.v, t.id' => qr/GpuSort.*Hash Join/s,
 		'/*+ NestLoop(t o) IndexScan(t t_id) */ select t.id, o.v from t join o on t.id = o.t_id where o.v < -2000000000 order by o.v, t.id' => qr/GpuSort.*Nested Loop.*t_id/s,

@@ -1,9 +1,10 @@
 /*
  * like_citus.c
  *	  Tables named distributed... are scanned by nodes with the names of Citus's.
+ *	  Tables named hinted... lose their Seq Scans and Appends, as by a hint.
  *
  * In:  a query.
- * Out: its plan, for EXPLAIN only: the nodes give no row.
+ * Out: its plan; of distributed tables for EXPLAIN only: the nodes give no row.
  *
  * Runs in the backend that plans.
  */
@@ -84,6 +85,29 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_path,
 };
 
+/* Is it a scan of a table named so? */
+static bool
+is_named(const RangeTblEntry *entry, const char *prefix)
+{
+	return entry->rtekind == RTE_RELATION &&
+		strncmp(get_rel_name(entry->relid), prefix, strlen(prefix)) == 0;
+}
+
+static void
+drop_paths(RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	rel->partial_pathlist = NIL;
+	foreach(lc, rel->pathlist)
+	{
+		const Path *path = lfirst(lc);
+
+		if (path->pathtype == T_SeqScan || IsA(path, AppendPath))
+			rel->pathlist = foreach_delete_current(rel->pathlist, lc);
+	}
+}
+
 static void
 replace_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entry)
 {
@@ -92,7 +116,9 @@ replace_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *entr
 
 	if (prev_set_rel_pathlist_hook)
 		prev_set_rel_pathlist_hook(root, rel, rti, entry);
-	if (entry->rtekind != RTE_RELATION || strncmp(get_rel_name(entry->relid), "distributed", 11) != 0)
+	if (is_named(entry, "hinted"))
+		drop_paths(rel);
+	if (!is_named(entry, "distributed"))
 		return;
 	own = linitial(rel->pathlist);
 	path = makeNode(CustomPath);
