@@ -96,7 +96,7 @@ make_spec(GpuSortState *state, bool random_access)
 	spec->rows = state->info.rows;
 	spec->packed_bytes = state->info.width;
 	spec->native_ms = state->info.native_ms;
-	spec->workers_sort = has_sorting_workers(child, NULL);
+	spec->may_wait = !state->info.parallel && !has_sorting_workers(child, NULL);
 	spec->random_access = random_access;
 	spec->timed = child->state->es_instrument != 0;
 	/* inside EvalPlanQual the child returns a row or two, which stay in the
@@ -200,6 +200,28 @@ put_returned_rows(GpuSortState *state)
 	}
 }
 
+/*
+ * Returns a reason to sort natively, before the first row.  The plan may be old.
+ *
+ * A parallel sort looks for room before its workers start.  If it were refused
+ * later, they would have stood still for the time of its wait, and this process
+ * would sort alone after that.
+ */
+static GpuSortNativeReason
+reason_to_be_native(const GpuSortState *state)
+{
+	const GpuSortSpec *spec = &state->spec;
+
+	if (!gpusort_enabled)
+		return GPUSORT_NATIVE_DISABLED;
+	if (!gpusort_server_state()->serves)
+		return GPUSORT_NATIVE_NO_DEVICE;
+	if (state->sort != NULL || !gpusort_is_parallel(spec) || !spec->may_use_device ||
+		spec->rows <= GPUSORT_PARALLEL_ARRAY_ROWS)
+		return GPUSORT_NATIVE_NONE;
+	return gpusort_job_look_for_room(GPUSORT_PARALLEL_FEEDERS(spec->workers));
+}
+
 /* Reads all of the child's rows and sorts them, natively if there is a reason
  * to. */
 static void
@@ -207,9 +229,7 @@ sort_rows(GpuSortState *state)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	ScanDirection direction = estate->es_direction;
-	/* the plan may be old */
-	GpuSortNativeReason reason = !gpusort_enabled ? GPUSORT_NATIVE_DISABLED :
-		!gpusort_server_state()->serves ? GPUSORT_NATIVE_NO_DEVICE : GPUSORT_NATIVE_NONE;
+	GpuSortNativeReason reason = reason_to_be_native(state);
 
 	if (state->sort != NULL && reason != GPUSORT_NATIVE_NONE)
 		drop_sort(state);

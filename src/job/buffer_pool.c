@@ -138,11 +138,17 @@ gpusort_who_came_first(const GpuSortJobSlot *slot)
 }
 
 bool
-gpusort_buffers_reserve(GpuSortJobSlot *slot, int needed)
+gpusort_buffers_make_free(int needed)
 {
 	if (gpusort_shared->n_free_buffers < needed)
 		take_back(needed);
-	if (gpusort_shared->n_free_buffers < needed)
+	return gpusort_shared->n_free_buffers >= needed;
+}
+
+bool
+gpusort_buffers_reserve(GpuSortJobSlot *slot, int needed)
+{
+	if (!gpusort_buffers_make_free(needed))
 		return false;
 	allocate_buffers(slot, needed);
 	return true;

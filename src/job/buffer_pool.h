@@ -51,8 +51,10 @@ gpusort_buffers_to_open(int feeders)
  * holds up none. */
 extern const GpuSortJobSlot *gpusort_who_came_first(const GpuSortJobSlot *slot);
 
-/* Reserves the buffers that a job opens with.  If too few are free, idle
- * readers lose theirs.  False: there are not enough. */
+/* Are this many buffers free?  If not, idle readers lose theirs first. */
+extern bool gpusort_buffers_make_free(int needed);
+
+/* Reserves the buffers that a job opens with.  False: there are not enough. */
 extern bool gpusort_buffers_reserve(GpuSortJobSlot *slot, int needed);
 
 /* Gives one more buffer to a job that fills buffers faster than they come back.

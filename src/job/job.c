@@ -331,6 +331,22 @@ gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 	return NULL;
 }
 
+GpuSortNativeReason
+gpusort_job_look_for_room(int feeders)
+{
+	GpuSortNativeReason reason = GPUSORT_NATIVE_NONE;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	if (gpusort_service_for_new_job(0) < 0)
+		reason = GPUSORT_NATIVE_NO_DEVICE;
+	else if (find_free_slot() < 0)
+		reason = GPUSORT_NATIVE_NO_SLOT;
+	else if (!gpusort_buffers_make_free(gpusort_buffers_to_open(feeders)))
+		reason = GPUSORT_NATIVE_NO_BUFFERS;
+	LWLockRelease(gpusort_shared_lock());
+	return reason;
+}
+
 /* The generation tells whether the slot still belongs to the same job. */
 GpuSortJob *
 gpusort_job_attach(const GpuSortJobId *id)

@@ -37,7 +37,9 @@ typedef struct GpuSortSpec
 	TupleTableSlot *native;
 
 	int			workers;		/* planned feeders; -1: the plan is serial */
-	bool		workers_sort;	/* workers hold device memory until their rows are read */
+	/* for buffers and device memory: no workers hold some of it, or stand still
+	 * meanwhile */
+	bool		may_wait;
 
 	/* the planner's estimates */
 	int			row_width;		/* bytes of a row's columns */

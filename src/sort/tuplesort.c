@@ -163,7 +163,7 @@ begin_device(GpuSortTuplesort *sort)
 	GpuSortJobOptions options = {
 		.feeders = feeders,
 		.device.engine = gpusort_algorithm,
-		.wait_ms = spec->workers_sort ? 0 : native_milliseconds(sort),
+		.wait_ms = spec->may_wait ? native_milliseconds(sort) : 0,
 		.expected_rows = rows,
 		.expected_bytes = rows * spec->packed_bytes,
 	};

@@ -56,15 +56,17 @@ sub says_spilled
 	like($plan, qr/GpuSort.*Sort Method: \w+ external merge\s+Runs: \d+/s, "$what: its plan says so");
 }
 
-# A sort that waits for so many of the 16 buffers: one for each worker, and five.
+my $parallel = 'set max_parallel_workers_per_gather = 10; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0';
+
+# A sort that takes so many of the 16 buffers: one for each worker, and five.  Readers that have been idle for a second
+# give theirs.
 sub sorts_with_buffers
 {
 	my ($buffers, $what) = @_;
 
+	sleep 1.1;
 	$node->safe_psql('postgres', 'alter table small set (parallel_workers = ' . ($buffers - 5) . ')');
-	like($node->safe_psql('postgres', "set gpusort.wait_timeout = '5min'; set gpusort.max_wait_timeout = '5min'; set work_mem = '64kB'; set seq_page_cost = 1e6; set cpu_tuple_cost = 1e5;
-		set max_parallel_workers_per_gather = 10; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0;
-		explain (analyze, timing off, costs off) select * from small order by k, id"), qr/Sort Method: (?:host|gpu).*GpuSortFeed/s, $what);
+	like($node->safe_psql('postgres', "set cpu_tuple_cost = 1e5; $parallel; explain (analyze, timing off, costs off) select * from small order by k, id"), qr/Sort Method: (?:host|gpu).*GpuSortFeed/s, $what);
 	$node->safe_psql('postgres', 'alter table small reset (parallel_workers)');
 	return;
 }
@@ -135,6 +137,12 @@ ok(sorts_on_device($node, 'select * from big order by k'), 'a reload of gpusort.
 make_gate($node);
 my @holding = hold_buffers($node, 'all_buffers');
 native_because('select * from small order by k', 'native_no_buffers', 'gpusort.buffer_memory is in use', 'no buffers');
+# a sort that workers feed is native at once, however long a sort may wait
+my $waiting = count_of('waited');
+like($node->safe_psql('postgres', "set gpusort.wait_timeout = '5min'; set gpusort.max_wait_timeout = '5min'; set work_mem = '64kB'; set seq_page_cost = 1e6; set cpu_tuple_cost = 1e5; $parallel;
+	alter table small set (parallel_workers = 2); explain (analyze, timing off, costs off) select * from small order by k, id; alter table small reset (parallel_workers)"),
+	qr/Sort Method: native \(gpusort.buffer_memory is in use\).*GpuSortFeed/s, 'no buffers, in parallel: native');
+is(count_of('waited'), $waiting, 'no buffers, in parallel: without a wait');
 release_buffers($node, 'all_buffers', @holding);
 
 # --- of 16 MB two cursors take what is there
@@ -185,18 +193,18 @@ nothing_left_over($node, 'blocks taken back');
 $session->close;
 
 # --- a sort that waits for buffers is not passed by those that come later and need fewer.  Three sorts that stand
-# still have 12 of the 16; the large one, with one worker, needs 6
+# still have 12 of the 16; an index build with a worker needs 6
 $node->append_conf('postgresql.conf', "gpusort.max_wait_timeout = '10min'\n");
 $node->reload;
 $node->safe_psql('postgres', 'alter table big set (parallel_workers = 1)');
+my $build = 'create index on big (k, id)';
 my $rows_of = 'select count(*) from (select * from %s order by k, id offset 0) s';
 my $patient = "set gpusort.wait_timeout = '5min'; set work_mem = '64kB'; set seq_page_cost = 1e6";
-my $large = "$patient; set cpu_tuple_cost = 1e5; set max_parallel_workers_per_gather = 1; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0";
+my $large = "$patient; set gpusort.index_builds = on; set max_parallel_maintenance_workers = 1; set min_parallel_table_scan_size = 0";
 my ($first, $next, $last) = my @waiters = map { GpuSortTest::Session->new($node) } 1 .. 3;
 $first->query($large);
 $next->query($large);
 $last->query($patient);
-like($next->query('explain (costs off) ' . sprintf $rows_of, 'big'), qr/Workers Planned: 1\s.*GpuSortFeed/s, 'the large sort is fed by a worker');
 my ($waited, $native) = split /\|/, $node->safe_psql('postgres', 'select waited, native_no_buffers from gpusort_stats');
 my @sorts = map { GpuSortTest::Session->new($node) } 1 .. 3;
 for my $sort (@sorts)
@@ -205,9 +213,11 @@ for my $sort (@sorts)
 	$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $sort->{pid}") or fail('a sort did not come to its gate');
 }
 ok($node->poll_query_until('postgres', 'select open_jobs = 3 and free_buffer_bytes / 1048576 = 4 from gpusort_devices'), 'three sorts leave 4 buffers');
-for my $sort ([ $first, 'big' ], [ $next, 'big' ], [ $last, 'small' ])
+# no build waits for longer than twice what PostgreSQL's own is expected to take: of so many rows, for minutes
+$node->safe_psql('postgres', "update pg_class set reltuples = 1e9 where relname = 'big'");
+for my $sort ([ $first, $build ], [ $next, $build ], [ $last, sprintf $rows_of, 'small' ])
 {
-	$sort->[0]->send(sprintf $rows_of, $sort->[1]);
+	$sort->[0]->send($sort->[1]);
 	$waited++;
 	$node->poll_query_until('postgres', "select waited >= $waited or free_buffer_bytes < 4194304 from gpusort_stats, gpusort_devices");
 }
@@ -218,11 +228,12 @@ like($next->error, qr/canceling statement/, 'the second one leaves');
 is($node->safe_psql('postgres', 'select free_buffer_bytes / 1048576 from gpusort_devices'), '4', 'which leaves the first one in front');
 $node->safe_psql('postgres', "select pg_terminate_backend($first->{pid})");
 is($last->finish, '10000', 'without the first one the last one has its buffers');
-$next->send(sprintf $rows_of, 'big');
+$next->send($build);
 append_to_file($node->data_dir . '/buffers', '');
-is($_->finish, '300000', 'all others go on') for @sorts, $next;
+is($_->finish, '300000', 'all others go on') for @sorts;
+is($next->finish . $next->error, '', 'and so does an index build');
 is(count_of('native_no_buffers') - $native, 0, 'on the device');
-$node->safe_psql('postgres', 'alter table big reset (parallel_workers)');
+$node->safe_psql('postgres', 'alter table big reset (parallel_workers); vacuum analyze big');
 $_->close for @sorts, @waiters;
 nothing_left_over($node, 'buffers in turn');
 
