@@ -139,19 +139,36 @@ gpusort_service_publish_info(void)
 	LWLockRelease(gpusort_shared_lock());
 }
 
-/* Sessions replan when the service begins to serve. */
+/* Does another service serve with a device of the same kind?  If so, plans have
+ * been made for such devices. */
+static bool
+is_served_by_others(void)
+{
+	const GpuSortServerState *others = gpusort_server_state();
+
+	return others->serves && others->kind == gpusort_service_shared()->info.kind;
+}
+
+/*
+ * Sessions replan when the service begins to serve, unless others serve
+ * already: all plans of all databases are made again.  A device that comes and
+ * goes causes that no more than once for each start of its service, which the
+ * postmaster delays by a second.
+ */
 static void
 publish_state(GpuSortServiceState state, const char *detail)
 {
 	GpuSortService *service = gpusort_service_shared();
+	bool		replan;
 	bool		changed;
 
 	gpusort_service_publish_info();
+	replan = state == GPUSORT_SERVICE_SERVING && !is_served_by_others();
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	changed = service->state != state;
 	if (changed)
 		gpusort_server_state_changed();
-	if (changed && state == GPUSORT_SERVICE_SERVING)
+	if (changed && replan)
 		gpusort_discard_cached_plans();
 	service->state = state;
 	strlcpy(service->detail, detail, sizeof(service->detail));

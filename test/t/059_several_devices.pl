@@ -118,11 +118,20 @@ is(scalar(grep { $_ eq '' } @errors), 1, 'one cursor reads to its end');
 is(scalar(grep { /the sort device failed during a sort/ } @errors), 1, 'the other one fails');
 ok(close_all(), 'all have ended');
 
-# while one is gone all go to the other
+# while one is gone all go to the other; plans are not made again when it is back
+my $planned = GpuSortTest::Session->new($node);
+my $shown = 'explain (costs off) execute p';
+
+$planned->query("set plan_cache_mode = force_generic_plan; prepare p as $sorted");
+my $plan = $planned->query($shown);
+$planned->query('set gpusort.enabled = off');
 kill 'TERM', $first;
 ok(wait_for_end($node, $first), 'the first one is gone');
 is(digest($node, $sorted), $right, 'sorts go on meanwhile');
 ok(all_serve(2), 'both serve again');
+like($plan, qr/GpuSort/, 'a cached plan');
+is($planned->query($shown), $plan, 'is the same');
+$planned->close;
 
 # --- a reload adds and removes services
 
