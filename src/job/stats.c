@@ -75,6 +75,7 @@ gpusort_stats_count_planned(GpuSortPlannedReason reason)
 {
 	static bool registered = false;
 
+	Assert(reason < GPUSORT_PLANNED_COUNTED);
 	if (!registered)
 		RegisterXactCallback(flush_at_end, NULL);
 	registered = true;

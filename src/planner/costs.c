@@ -271,7 +271,7 @@ gpusort_set_keys(const PathTarget *target, const List *types, GpuSortPlanInfo *i
 		if (info->grouping)
 		{
 			if (!gpusort_sortkey_has_hash(type->type, type->sort_operator))
-				return false;
+				return gpusort_reason_set(GPUSORT_PLANNED_KEY_WORDS, NULL);
 			continue;
 		}
 		if (!has_words(type, &least_of_key, &most))
