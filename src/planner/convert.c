@@ -54,6 +54,7 @@
 #include "postgres.h"
 
 #include "access/sysattr.h"
+#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -418,13 +419,24 @@ make_sort(Plan *plan, Plan *child, const GpuSortPlanInfo *info, const List *ance
 
 /* --- Sorts and Gather Merges ---------------------------------------------- */
 
-/* Is it our mark above the Sort of a grouping (make_path in
- * sort_paths.c)? */
+/* The value of a NULL, which nobody reads.  Others have 0. */
+#define MARK_OF_GROUPING	Int32GetDatum(0x67707573)
+
+Node *
+gpusort_make_grouping_mark(void)
+{
+	return (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), MARK_OF_GROUPING, true,
+							  FLOAT8PASSBYVAL);
+}
+
+/* Is it our Limit above the Sort of a grouping? */
 static bool
 marks_grouping(const Plan *plan)
 {
-	return IsA(plan, Limit) && ((const Limit *) plan)->limitCount == NULL &&
-		((const Limit *) plan)->limitOffset == NULL;
+	const Const *count = IsA(plan, Limit) ? (const Const *) ((const Limit *) plan)->limitCount : NULL;
+
+	return count != NULL && IsA(count, Const) && count->constisnull &&
+		count->constvalue == MARK_OF_GROUPING;
 }
 
 /* An Incremental Sort is a Sort too, since it begins with one. */

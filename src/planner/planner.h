@@ -51,6 +51,10 @@ extern void gpusort_walk_plans(GpuSortWalk *walk);
  * while another one was. */
 extern void gpusort_convert_plans(PlannedStmt *statement, bool nested);
 
+/* Makes a LIMIT NULL for a Limit above the Sort of a grouping.  The finished
+ * plan has neither the Limit nor the order. */
+extern Node *gpusort_make_grouping_mark(void);
+
 /* Can the Sort be a GpuSort, and how?  An Incremental Sort is a Sort too.
  * info->grouping is set already.  False: gpusort_reason_last tells why. */
 extern bool gpusort_examine_sort(const Sort *sort, const GpuSortWalk *walk, GpuSortPlanInfo *info);
@@ -93,7 +97,7 @@ extern GpuSortKeyType *gpusort_type_of_key(const Node *expr, Oid sort_operator, 
  * Sets info->n_keys, the number of leading keys that have words, info->n_words,
  * the number of expected words, and the estimates for a sort of info->rows rows
  * of target.  A grouping has one word for all keys.  False: the device cannot
- * sort by these keys.  The reason is set, but not for a grouping.
+ * sort by these keys.  The reason is set.
  */
 extern bool gpusort_set_keys(const PathTarget *target, const List *types, GpuSortPlanInfo *info);
 

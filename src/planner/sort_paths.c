@@ -7,8 +7,8 @@
  *	    Gather over the partial path.  In the finished plan the Sort becomes a
  *	    GpuSort that the Gather's workers feed (convert.c).
  *
- * If equal rows need only come together, the Sort stands below a Limit without
- * a count, which promises no order.
+ * If equal rows need only come together, the Sort stands below a Limit with a
+ * mark, which promises no order.
  *
  * Runs in the backend that plans, in the planner's memory context.
  */
@@ -154,8 +154,8 @@ make_path(PlannerInfo *root, RelOptInfo *rel, Path *child, bool parallel,
 	child->parallel_safe |= parallel;
 	if (!grouping)
 		return path;
-	/* marks a grouping (convert.c), since PostgreSQL makes no such node */
-	path = (Path *) create_limit_path(root, rel, path, NULL, NULL, LIMIT_OPTION_COUNT, 0, 0);
+	path = (Path *) create_limit_path(root, rel, path, NULL, gpusort_make_grouping_mark(),
+									  LIMIT_OPTION_COUNT, 0, 0);
 	path->pathkeys = NIL;
 	return path;
 }

@@ -48,6 +48,11 @@ $node->safe_psql('postgres', "$by_cost $insert");
 is($node->safe_psql('postgres', "$native select count(*), bool_and(in_order) from (select (at, device) > lag((at, device)) over (order by number) as in_order from copies) c"),
 	'90000|t', 'and the rows are inserted in order');
 
+# a Limit without a count is another module's, and the order below it stays
+my $all = 'select * from chunks order by at, device limit all';
+like($node->safe_psql('postgres', "explain (costs off) $all"), qr/^Limit\n.*GpuSort.*Sort Key: /s, 'a Limit without a count');
+ok($node->safe_psql('postgres', $all) eq $node->safe_psql('postgres', "$native $all"), 'the order of the rows');
+
 # what another extension's hook has decided about scans holds for ORDER BY too: it has left an index, or a Merge Append
 $node->safe_psql('postgres', q{
 	create table plain as select hashint4(i) as k, i as v from generate_series(1, 50000) i;

@@ -128,9 +128,9 @@ static const CustomScanMethods scan_methods = {
 
 /* --- its plan ------------------------------------------------------------------------------ */
 
-/* Column i of the node is column i of each child. */
+/* Column i of the node is column i of varno. */
 static List *
-columns_of_children(const List *tlist)
+columns_of(const List *tlist, int varno)
 {
 	List	   *result = NIL;
 	ListCell   *lc;
@@ -140,7 +140,7 @@ columns_of_children(const List *tlist)
 		TargetEntry *entry = flatCopyTargetEntry(lfirst(lc));
 		Node	   *expr = (Node *) entry->expr;
 
-		entry->expr = (Expr *) makeVar(INDEX_VAR, entry->resno, exprType(expr), exprTypmod(expr),
+		entry->expr = (Expr *) makeVar(varno, entry->resno, exprType(expr), exprTypmod(expr),
 									   exprCollation(expr), 0);
 		result = lappend(result, entry);
 	}
@@ -157,7 +157,7 @@ make_node(const Plan *plan, List *children, int bound)
 	scan->scan.plan = *plan;
 	scan->scan.plan.type = tag;
 	scan->scan.plan.lefttree = NULL;
-	scan->scan.plan.targetlist = columns_of_children(plan->targetlist);
+	scan->scan.plan.targetlist = columns_of(plan->targetlist, INDEX_VAR);
 	scan->custom_scan_tlist = plan->targetlist;
 	scan->custom_plans = children;
 	scan->custom_private = list_make1(makeInteger(bound));
@@ -182,6 +182,21 @@ make_plan(const Sort *sort, const Append *append, int bound)
 	return make_node(&sort->plan, children, bound);
 }
 
+/* A Limit that limits nothing, for LIMIT ALL.  PostgreSQL makes none. */
+static Plan *
+make_limit(Plan *child)
+{
+	Limit	   *limit = makeNode(Limit);
+
+	limit->plan = *child;
+	limit->plan.type = T_Limit;
+	limit->plan.lefttree = child;
+	limit->plan.initPlan = NIL;
+	limit->plan.targetlist = columns_of(child->targetlist, OUTER_VAR);
+	limit->limitOption = LIMIT_OPTION_COUNT;
+	return &limit->plan;
+}
+
 static PlannedStmt *
 plan_query(COMPAT_PLANNER_PARAMS)
 {
@@ -193,6 +208,8 @@ plan_query(COMPAT_PLANNER_PARAMS)
 	if (sort != NULL && IsA(sort, Sort) && IsA(outerPlan(sort), Append) && IsA(((Limit *) top)->limitCount, Const))
 		top->lefttree = make_plan((Sort *) sort, (Append *) outerPlan(sort),
 								  (int) DatumGetInt64(((Const *) ((Limit *) top)->limitCount)->constvalue));
+	if (IsA(top, Sort) && strstr(query_string, "limit all") != NULL)
+		statement->planTree = make_limit(top);
 	if (IsA(top, ModifyTable) && statement->commandType == CMD_INSERT)
 		statement->planTree = make_node(top, list_make1(top), 0);
 	return statement;
