@@ -13,7 +13,11 @@
 
 #include <ctype.h>
 
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "miscadmin.h"
 #include "nodes/pg_list.h"
+#include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/varlena.h"
 
@@ -33,6 +37,9 @@
 #define MIN_ROWS_AUTO		(-1)
 #define MIN_ROWS_OF_GPU		10000
 #define MIN_ROWS_OF_HOST	20000
+
+/* Any role may set it to this or more. */
+#define MIN_ROWS_OF_ANY_ROLE	1000
 
 int			gpusort_algorithm = GSORT_ENGINE_AUTO;
 bool		gpusort_enabled = true;
@@ -89,9 +96,30 @@ gpusort_min_rows_of(gsort_kind kind)
 }
 
 int
-gpusort_min_rows_of_plans(void)
+gpusort_min_rows_of_any(void)
 {
 	return gpusort_min_rows_of(GSORT_KIND_CUDA);
+}
+
+/*
+ * A sort of few rows on a device costs others more than it costs its session:
+ * the shared lock, and a turn of the service.  A value in postgresql.conf, and
+ * one that ALTER ROLE or ALTER DATABASE has stored, has been checked already.
+ */
+static bool
+check_min_rows(int *newval, void **extra, GucSource source)
+{
+	if (*newval == MIN_ROWS_AUTO || *newval >= MIN_ROWS_OF_ANY_ROLE ||
+		(source < PGC_S_INTERACTIVE && source != PGC_S_CLIENT) ||
+		!IsTransactionState() || InitializingParallelWorker ||
+		pg_parameter_aclcheck("gpusort.min_rows", GetUserId(), ACL_SET) == ACLCHECK_OK)
+		return true;
+	GUC_check_errcode(ERRCODE_INSUFFICIENT_PRIVILEGE);
+	GUC_check_errmsg("permission denied to set \"gpusort.min_rows\" to %d", *newval);
+	GUC_check_errdetail("Only superusers and roles with privilege SET on this parameter may set it below %d.",
+						MIN_ROWS_OF_ANY_ROLE);
+	GUC_check_errhint("Set it to %d or more, or to -1.", MIN_ROWS_OF_ANY_ROLE);
+	return false;
 }
 
 /* --- gpusort.device_memory ------------------------------------------------ */
@@ -280,6 +308,7 @@ static const struct
 	int			max;
 	GucContext	context;
 	int			flags;
+	GucIntCheckHook check;
 }			int_settings[] = {
 	{
 		"gpusort.buffer_memory",
@@ -347,7 +376,7 @@ static const struct
 		"Rows count as they arrive. Fewer rows stay in the backend if they fit into work_mem. "
 		"If fewer rows are expected, PostgreSQL alone chooses between plans. -1 means 10000 "
 		"rows, or 20000 on the host device.",
-		&min_rows, MIN_ROWS_AUTO, MIN_ROWS_AUTO, INT_MAX, PGC_USERSET, 0
+		&min_rows, MIN_ROWS_AUTO, MIN_ROWS_AUTO, INT_MAX, PGC_USERSET, 0, check_min_rows
 	},
 	{
 		"gpusort.service_timeout",
@@ -446,7 +475,8 @@ gpusort_settings_define(void)
 		DefineCustomIntVariable(int_settings[i].name, int_settings[i].short_desc,
 								int_settings[i].long_desc, int_settings[i].value,
 								int_settings[i].boot, int_settings[i].min, int_settings[i].max,
-								int_settings[i].context, int_settings[i].flags, NULL, NULL, NULL);
+								int_settings[i].context, int_settings[i].flags,
+								int_settings[i].check, NULL, NULL);
 	for (int i = 0; i < lengthof(enum_settings); i++)
 		DefineCustomEnumVariable(enum_settings[i].name, enum_settings[i].short_desc,
 								 enum_settings[i].long_desc, enum_settings[i].value,

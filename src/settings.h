@@ -59,8 +59,8 @@ extern int	gpusort_wait_timeout_ms;
 /* Returns the fewest rows of a sort that go to a device of the kind. */
 extern int	gpusort_min_rows_of(gsort_kind kind);
 
-/* Returns the fewest rows for any device, by which plans are made. */
-extern int	gpusort_min_rows_of_plans(void);
+/* Returns the fewest rows for any kind. */
+extern int	gpusort_min_rows_of_any(void);
 
 /* Defines the settings, once, in the postmaster. */
 extern void gpusort_settings_define(void);

@@ -218,7 +218,7 @@ gpusort_examine_sort(const Sort *sort, const GpuSortWalk *walk, GpuSortPlanInfo 
 	if (walk->place.below_foreign || (walk->nested && walk->foreign_below))
 		return gpusort_reason_set(GPUSORT_PLANNED_CUSTOM_SCAN, NULL);
 	if (!gpusort_debug_force &&
-		child->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
+		child->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_any())
 		return gpusort_reason_set(GPUSORT_PLANNED_FEW_ROWS, NULL);
 	info->order = (GpuSortOrder) {
 		sort->numCols, memcpy(palloc(bytes), sort->sortColIdx, bytes), sort->sortOperators,

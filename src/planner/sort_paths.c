@@ -23,6 +23,7 @@
 
 #include "compat.h"
 #include "job/job.h"
+#include "job/server_state.h"
 #include "planner/planner.h"
 #include "settings.h"
 
@@ -169,9 +170,10 @@ gpusort_begin_paths(GpuSortInput *input, RelOptInfo *rel, Path *child, double ro
 	};
 	if (rel->consider_parallel && rel->partial_pathlist != NIL)
 		input->partial = linitial(rel->partial_pathlist);
-	return rows >= gpusort_min_rows_of_plans() &&
+	return rows >= gpusort_min_rows_of_any() &&
 		(child == NULL || pathkeys == NIL || !pathkeys_contained_in(pathkeys, child->pathkeys)) &&
-		!gpusort_all_stay_native();
+		!gpusort_all_stay_native() &&
+		rows >= gpusort_min_rows_of(gpusort_server_state()->kind);
 }
 
 /* Makes a serial path and a parallel one, as far as they are possible. */

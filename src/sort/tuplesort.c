@@ -330,7 +330,7 @@ begin_array(GpuSortTuplesort *sort)
 
 	sort->stage = ARRAY;
 	sort->array_rows_left = spec->may_use_device ?
-		array_rows(sort, gpusort_min_rows_of_plans()) : PG_UINT64_MAX;
+		array_rows(sort, gpusort_min_rows_of_any()) : PG_UINT64_MAX;
 	if (sort->array != NULL)
 		gpusort_row_array_reset(sort->array);
 	else

@@ -107,7 +107,13 @@ analyze sized, few;
 set work_mem = '64MB';
 select pg_temp.cheaper('select * from few order by k');
 select pg_temp.cheaper('select * from sized order by k');
-drop table sized, few;
+-- where fewer rows stay in the session, its paths are PostgreSQL's
+create table fewer as select * from sized limit 15000;
+analyze fewer;
+set gpusort.min_rows = -1;
+select (pg_temp.cheaper('select * from fewer order by k') = 'GpuSort') = (kind <> 'host') as as_executed from gpusort_devices limit 1;
+set gpusort.min_rows = 0;
+drop table sized, few, fewer;
 
 -- a hash table beyond a processor's caches costs more than PostgreSQL says; sorts that are cheaper than
 -- that cost no less than what they read
