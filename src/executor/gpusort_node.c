@@ -96,7 +96,7 @@ make_spec(GpuSortState *state, bool random_access)
 	spec->rows = state->info.rows;
 	spec->packed_bytes = state->info.width;
 	spec->native_ms = state->info.native_ms;
-	spec->may_wait = !state->info.parallel && !has_sorting_workers(child, NULL);
+	spec->never_waits = state->info.parallel || has_sorting_workers(child, NULL);
 	spec->random_access = random_access;
 	spec->timed = child->state->es_instrument != 0;
 	/* inside EvalPlanQual the child returns a row or two, which stay in the
@@ -200,13 +200,9 @@ put_returned_rows(GpuSortState *state)
 	}
 }
 
-/*
- * Returns a reason to sort natively, before the first row.  The plan may be old.
- *
- * A parallel sort looks for room before its workers start.  If it were refused
- * later, they would have stood still for the time of its wait, and this process
- * would sort alone after that.
- */
+/* Returns a reason to sort natively, before the first row.  The plan may be
+ * old.  A parallel sort does not wait for room, since its workers would stand
+ * still. */
 static GpuSortNativeReason
 reason_to_be_native(const GpuSortState *state)
 {

@@ -182,7 +182,6 @@ make_spec(IndexBuild *build, double rows, TupleDesc row_desc, int n_keys)
 	spec->native_ms = (int) Min(INT_MAX, Max(1, rows / native_rows_per_ms(spec->order)));
 	spec->work_mem = maintenance_work_mem;
 	spec->may_use_device = true;
-	spec->may_wait = true;
 	spec->timed = gpusort_log_index_builds;
 }
 

@@ -69,8 +69,8 @@ typedef struct GpuSortJob
 extern GpuSortJob *gpusort_job_open(const GpuSortJobOptions *options,
 									GpuSortNativeReason *reason);
 
-/* Why would a job of this many feeders be refused now?  NONE: a slot and buffers
- * are free, but nothing is claimed.  Device memory is not looked at. */
+/* Why would a job of this many feeders be refused now?  NONE: a slot and
+ * buffers are free, but nothing is claimed.  Device memory is not looked at. */
 extern GpuSortNativeReason gpusort_job_look_for_room(int feeders);
 
 /* May be called twice. */

@@ -11,9 +11,8 @@
  * The labels' sort order in the catalog would tell more.  But processes of one
  * plan may read it at different times, and ALTER TYPE may number all labels
  * again in between.  A label's word changes in one case only: after OIDs have
- * wrapped around, a label with an even OID may be added before all others, or
- * between two whose even OIDs are around its own.  Odd ones between it and the
- * next even one then stand behind it.
+ * wrapped around, a label with an even OID may be added behind one with a lower
+ * even OID, or before all.  Odd ones up to the next even one then follow it.
  *
  * Runs in each process that packs rows.  The map of odd labels belongs to the
  * key's context.

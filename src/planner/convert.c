@@ -433,10 +433,10 @@ gpusort_make_grouping_mark(void)
 static bool
 marks_grouping(const Plan *plan)
 {
-	const Const *count = IsA(plan, Limit) ? (const Const *) ((const Limit *) plan)->limitCount : NULL;
+	const Node *count = IsA(plan, Limit) ? ((const Limit *) plan)->limitCount : NULL;
 
-	return count != NULL && IsA(count, Const) && count->constisnull &&
-		count->constvalue == MARK_OF_GROUPING;
+	return count != NULL && IsA(count, Const) && ((const Const *) count)->constisnull &&
+		((const Const *) count)->constvalue == MARK_OF_GROUPING;
 }
 
 /* An Incremental Sort is a Sort too, since it begins with one. */

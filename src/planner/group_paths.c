@@ -18,9 +18,10 @@
  *
  * Aggregates that depend on the order of the rows, such as array_agg(x), forbid
  * such keys, although PostgreSQL does not define that order.  They also forbid
- * groups of rows that a subquery has ordered: a hash table keeps that order, and
- * a sort that the device refuses does not.  A hypothetical-set aggregate, such
- * as rank(5), adds a row after all others, and tuplesort finds no order then.
+ * groups of rows that a subquery has ordered: a hash table keeps that order,
+ * and a sort that the device refuses does not.  A hypothetical-set aggregate,
+ * such as rank(5), adds a row after all others, and tuplesort finds no order
+ * then.
  *
  * Runs in the backend that plans, in the planner's memory context.
  */

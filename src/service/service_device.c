@@ -149,12 +149,9 @@ is_served_by_others(void)
 	return others->serves && others->kind == gpusort_service_shared()->info.kind;
 }
 
-/*
- * Sessions replan when the service begins to serve, unless others serve
- * already: all plans of all databases are made again.  A device that comes and
- * goes causes that no more than once for each start of its service, which the
- * postmaster delays by a second.
- */
+/* Sessions replan when the service begins to serve, all plans of all databases,
+ * unless others serve already.  The postmaster delays each start of a service
+ * by a second, so a device that comes and goes causes that no more often. */
 static void
 publish_state(GpuSortServiceState state, const char *detail)
 {

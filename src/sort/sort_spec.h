@@ -37,9 +37,7 @@ typedef struct GpuSortSpec
 	TupleTableSlot *native;
 
 	int			workers;		/* planned feeders; -1: the plan is serial */
-	/* for buffers and device memory: no workers hold some of it, or stand still
-	 * meanwhile */
-	bool		may_wait;
+	bool		never_waits;	/* for the device: workers hold memory, or would stand still */
 
 	/* the planner's estimates */
 	int			row_width;		/* bytes of a row's columns */

@@ -163,7 +163,7 @@ begin_device(GpuSortTuplesort *sort)
 	GpuSortJobOptions options = {
 		.feeders = feeders,
 		.device.engine = gpusort_algorithm,
-		.wait_ms = spec->may_wait ? native_milliseconds(sort) : 0,
+		.wait_ms = spec->never_waits ? 0 : native_milliseconds(sort),
 		.expected_rows = rows,
 		.expected_bytes = rows * spec->packed_bytes,
 	};
