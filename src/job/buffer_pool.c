@@ -68,12 +68,15 @@ typedef struct Needs
 	bool		blocks;			/* blocks that wait to be read are needed */
 } Needs;
 
-/* A job in any other state needs all of its buffers. */
+/* A job in any other state needs all of its buffers.  The blocks of a failed job
+ * are never read: the next look at the job is an error. */
 static Needs
 needs_of(const GpuSortJobSlot *slot, uint64 now_us)
 {
 	Needs		needs = {.buffers = GPUSORT_JOB_BUFFERS_MAX,.blocks = true};
 
+	if (slot->state == GPUSORT_JOB_FAILED)
+		return (Needs) {0};
 	if (slot->state == GPUSORT_JOB_FEEDING || slot->state == GPUSORT_JOB_FINISHING)
 	{
 		/* a run that is finished now is read in these */
