@@ -163,11 +163,9 @@ gpusort_job_fetch(GpuSortJob *job, uint64 number, bool by_row)
 
 	gpusort_job_lock_or_raise(job, LW_EXCLUSIVE);
 	slot->last_read_us = gpusort_clock_us();
+	gpusort_buffers_restore(slot);
 	if (!gpusort_job_slot_failed(job))
-	{
-		gpusort_buffers_restore(slot);
 		buffer = gpusort_job_find_buffer(job, GPUSORT_BUFFER_IDLE);
-	}
 	if (buffer >= 0)
 	{
 		gpusort_buffers[buffer].block_number = number;

@@ -88,8 +88,7 @@ typedef enum GpuSortJobState
 	GPUSORT_JOB_BETWEEN_RUNS,	/* the leader waits for the next run */
 	GPUSORT_JOB_MERGING,		/* the leader waits for the merge's order */
 	GPUSORT_JOB_READY,			/* rows and blocks are set, and blocks may be fetched */
-	/* by the service, or by a session that finds the service unresponsive; the
-	 * service closes the job on the device, and the slot is its owner's */
+	/* by the service, or by a session that finds the service unresponsive */
 	GPUSORT_JOB_FAILED,
 	/* the owner merges the runs without the device, and only the slot is its */
 	GPUSORT_JOB_RELEASED,

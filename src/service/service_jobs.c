@@ -134,18 +134,8 @@ gpusort_service_forget_all_jobs(void)
 	gpusort_service_open_jobs = 0;
 }
 
-/* Frees what the owner has left: all buffers, and perhaps the slot. */
-static void
-free_slot(GpuSortJobSlot *slot)
-{
-	while (slot->n_buffers > 0)
-		gpusort_buffer_free(slot->buffers[slot->n_buffers - 1]);
-	if (slot->state == GPUSORT_JOB_ABANDONED)
-		gpusort_job_slot_free(slot);
-}
-
-/* No device touches the job's buffers any more.  Its owner, if there is one,
- * can free them alone.  Requires the lock. */
+/* No device touches the job's buffers any more.  What the owner has left is
+ * free: all buffers, and perhaps the slot.  Requires the lock. */
 static void
 take_over_job(GpuSortJobSlot *slot)
 {
@@ -159,8 +149,10 @@ take_over_job(GpuSortJobSlot *slot)
 	slot->asked = false;
 	slot->n_handed = 0;
 	slot->stats.reserved_bytes = 0;
-	if (gpusort_job_slot_is_left(slot))
-		free_slot(slot);
+	while (gpusort_job_slot_is_left(slot) && slot->n_buffers > 0)
+		gpusort_buffer_free(slot->buffers[slot->n_buffers - 1]);
+	if (slot->state == GPUSORT_JOB_ABANDONED)
+		gpusort_job_slot_free(slot);
 }
 
 void

@@ -80,9 +80,8 @@ handle_merge(int job)
 		end_merge(job, status);
 }
 
-/* Closes a job that has failed, or that its owner has left.  One that has failed
- * or was released may be closing already, or be closed, when its owner leaves
- * it. */
+/* Closes a job that has failed or that its owner has left, on the device first.
+ * After a failure or a release it may be closing already. */
 static void
 handle_close(int job)
 {
