@@ -20,9 +20,9 @@
  * A run of set bits is a tie run, and rows outside of tie runs need no
  * comparison.  A tie run is listed and compared as it is read, and most are in
  * order already.  If it is out of order, pointers are sorted: into the block,
- * if the tie run lies in one, else into copies.  A tie run whose list and copies
- * exceed work_mem is read to its end.  If it is in order, it is read again.  If not,
- * it goes through a tuplesort.
+ * if the tie run lies in one, else into copies.  A tie run whose list and
+ * copies exceed work_mem is read to its end.  If it is in order, it is read
+ * again.  If not, it goes through a tuplesort.
  *
  * Runs in the backend that owns the job.  A row of a tie run lies in the block
  * that the reader stands at, in the tie run's context, or in the tuplesort's
@@ -103,26 +103,12 @@ leave_tie_run(GpuSortOrderedReader *ordered)
 
 /* Returns the memory of the list and of copies. */
 static Size
-listed_bytes(const GpuSortOrderedReader *ordered, uint32 room)
+listed_bytes(const GpuSortOrderedReader *ordered)
 {
-	return ordered->copied_bytes + (Size) room * sizeof(GpuSortTiedRow);
+	return ordered->copied_bytes + (Size) ordered->room * sizeof(GpuSortTiedRow);
 }
 
-/* The list grows in small steps, since its room counts and not its rows. */
-static uint32
-room_for_next_row(const GpuSortOrderedReader *ordered)
-{
-	return ordered->n_rows < ordered->room ? ordered->room : ordered->room + ordered->room / 2;
-}
-
-static bool
-next_row_fits(const GpuSortOrderedReader *ordered)
-{
-	return listed_bytes(ordered, room_for_next_row(ordered)) <=
-		(Size) ordered->ordering->spec->work_mem * 1024;
-}
-
-/* Adds a row to the list. */
+/* Adds a row to the list, which grows in small steps, since its room counts. */
 static void
 list_row(GpuSortOrderedReader *ordered, const char *bytes)
 {
@@ -131,7 +117,7 @@ list_row(GpuSortOrderedReader *ordered, const char *bytes)
 
 	if (ordered->n_rows == ordered->room)
 	{
-		ordered->room = room_for_next_row(ordered);
+		ordered->room += ordered->room / 8;
 		ordered->listed = repalloc_huge(ordered->listed,
 										(Size) ordered->room * sizeof(GpuSortTiedRow));
 	}
@@ -187,8 +173,8 @@ drop_list(GpuSortOrderedReader *ordered)
 
 /* --- tie runs that do not ------------------------------------------------- */
 
-/* Are the rows behind the listed ones in order too?  The last row listed lies in
- * the block or is a copy.  Of each block, only the last row is copied. */
+/* Are the rows behind the listed ones in order too?  The last one listed is in
+ * the block, or a copy.  Of each block, only the last row is copied. */
 static bool
 walk_rest_of_tie_run(GpuSortOrderedReader *ordered)
 {
@@ -287,7 +273,7 @@ load_tie_run(GpuSortOrderedReader *ordered, const char *bytes)
 			break;
 		if (!gpusort_reader_block_has_row(ordered->reader, next))
 			copy_listed_rows(ordered);
-		if (!next_row_fits(ordered))
+		if (listed_bytes(ordered) > (Size) ordered->ordering->spec->work_mem * 1024)
 		{
 			ordered->walked = in_order && walk_rest_of_tie_run(ordered);
 			drop_list(ordered);
@@ -299,7 +285,7 @@ load_tie_run(GpuSortOrderedReader *ordered, const char *bytes)
 	}
 	if (!in_order)
 		gpusort_sort_tied_rows(ordered->ordering, ordered->listed, ordered->n_rows,
-							   listed_bytes(ordered, ordered->room));
+							   listed_bytes(ordered));
 }
 
 /* Loads the tie run that begins with a row, and counts it. */

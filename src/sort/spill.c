@@ -18,8 +18,8 @@
  * if words leave rows undecided.  Then a heap orders the sources by their next
  * row's words, and undecided rows by the operators.  Among equal rows the
  * earlier run's comes first.  The device's order is the same, so the heap goes
- * on where a lost device has ended.  Each run has a buffer.  Together the
- * buffers take the memory that work_mem allows, but never less than a page each.
+ * on where a lost device has ended.  Each run has a buffer of a page at least;
+ * together these take the memory that work_mem allows.
  */
 #include "postgres.h"
 
@@ -198,8 +198,8 @@ next_by_keys(RunMerge *merge, const char **row)
 static void
 begin_reading(GpuSortSpill *spill, int first, Size bytes)
 {
-	bytes = Max(bytes / Max(spill->n_runs - first, 1), BLCKSZ);
-	bytes = Min(bytes, RUN_BUFFER_BYTES_MAX);
+	bytes /= Max(spill->n_runs - first, 1);
+	bytes = Min(Max(bytes, BLCKSZ), RUN_BUFFER_BYTES_MAX);
 	for (int i = first; i < spill->n_runs; i++)
 		gpusort_run_begin_reading(spill->runs[i], TYPEALIGN(8, bytes));
 }
