@@ -214,7 +214,9 @@ typedef struct gsort_chunk
 
 typedef enum gsort_finish_how
 {
-	GSORT_SORTED = 1,			/* the run in key order, stable */
+	/* The run in key order, stable.  The run ends here, and its reservation
+	 * shrinks to the memory that fetches need. */
+	GSORT_SORTED = 1,
 	/* As SORTED, and retains the data that gsort_job_next_run needs.  The
 	 * sort's peak memory stays the same. */
 	GSORT_SORTED_RUN = 2

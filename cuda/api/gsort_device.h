@@ -150,6 +150,8 @@ struct gsort_device_ops
 	 * of job_next_run included.  For (0, 0), the memory that a job with a
 	 * reservation retains. */
 	uint64_t	(*job_bytes) (const gsort_job *job, uint64_t rows, uint64_t units);
+	/* Memory that the job has after a finish SORTED, retained keys included. */
+	uint64_t	(*job_held_bytes) (const gsort_job *job);
 	/* Device memory of job_merge beside the retained keys and the merge order;
 	 * NULL: none. */
 	uint64_t	(*merge_scratch_bytes) (uint64_t rows, uint32_t runs);
@@ -161,7 +163,8 @@ struct gsort_device_ops
 	/* The chunk's rows are numbered from job->rows on; its data goes to
 	 * first_unit. */
 	gsort_status (*job_append) (gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
-	gsort_status (*job_finish_run) (gsort_job *job);	/* by finish_how */
+	/* By finish_how.  SORTED frees all that no fetch needs. */
+	gsort_status (*job_finish_run) (gsort_job *job);
 	/* Copies a block of the run.  After MERGED, copies a stretch of the merge
 	 * order, and pads it with zeros. */
 	gsort_status (*job_fetch) (gsort_job *job, const gsort_block *block, void *dst, uint64_t tag);

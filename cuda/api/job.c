@@ -2,16 +2,17 @@
  * job.c
  *	  A job's beginning and end, the memory reserved for it, and its chunks.
  *
- * In:  a job's options; requests for reservations; the memory left by the end
- *	    of a run or of a merge; chunks of a job's feeders, in the order that
- *	    makes the sort stable.
+ * In:  a job's options; requests for reservations; the memory left by a finish,
+ *	    by the end of a run or of a merge; chunks of a job's feeders, in the
+ *	    order that makes the sort stable.
  * Out: each job's share of the budget, which no other file counts; validated
  *	    chunks with their places in the arena, except for the offset and key of
  *	    each row.  A check of these here would cost a pass over all rows, so the
  *	    device does it.
  *
  * A reservation covers device memory at the job's peak, its sort included.
- * Therefore an append within a reservation never fails for memory.  The
+ * Therefore an append within a reservation never fails for memory.  After the
+ * sort it covers what is left.  The
  * device's totals are the sums over its open jobs.
  */
 #include "api/api_internal.h"

@@ -39,6 +39,16 @@ gsort_job_finish_run(gsort_job *job, gsort_finish_how how)
 	return status;
 }
 
+/* A run that was finished SORTED takes no more rows.  It may be read for long,
+ * so others may reserve the memory that its sort has freed. */
+static void
+end_sorted(gsort_job *job)
+{
+	uint64_t	held_bytes = job->device->ops->job_held_bytes(job);
+
+	gsort_set_reserved(job, held_bytes - job->retained_bytes, job->retained_bytes);
+}
+
 /* --- directories ---------------------------------------------------------- */
 
 static uint64_t
@@ -369,6 +379,8 @@ gsort_operation_ended(gsort_job *job, gsort_event_kind kind, gsort_status status
 	{
 		if (kind == GSORT_EVENT_MERGED)
 			end_merge(job, status);
+		else if (status == GSORT_OK && job->finish_how == GSORT_SORTED)
+			end_sorted(job);
 		job->state = status == GSORT_NOMEM ? GSORT_RUN_FEEDING :
 			status != GSORT_OK ? GSORT_RUN_FAILED :
 			kind == GSORT_EVENT_MERGED ? GSORT_RUN_MERGED : GSORT_RUN_FINISHED;

@@ -317,6 +317,7 @@ gsort_status cuda_enter(cuda_device *device);
 /* --- jobs (cuda_job.cu) -------------------------------------------------- */
 
 uint64_t	cuda_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units);
+uint64_t	cuda_job_held_bytes(const gsort_job *job);
 gsort_status cuda_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job);
 gsort_status cuda_job_reserve(gsort_job *job, uint64_t rows, uint64_t units);
 void		cuda_job_close(gsort_job *job);
@@ -331,7 +332,8 @@ key_table	cuda_job_key_table(const cuda_job *job);
 const uint32_t *cuda_job_order(const cuda_job *job);
 
 /* Frees the extents of a kind but for the first ones: of keys after these were
- * gathered or discarded, of rows and their words after the last fetch. */
+ * gathered or discarded, of rows and their words after the last fetch, or those
+ * behind the rows of a sorted run. */
 void		cuda_job_free_extents(cuda_job *job, extent_kind kind, uint64_t kept);
 
 /* --- appends, fetches (cuda_transfers.cu) --------------------------------- */

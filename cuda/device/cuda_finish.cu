@@ -110,6 +110,19 @@ cuda_finish_free(cuda_job *job, uint32_t kept)
 	}
 }
 
+/* Frees the extents that neither fetches nor a gather of keys need. */
+static void
+free_spare_extents(cuda_job *job)
+{
+	const gsort_job *common = &job->common;
+
+	if (common->finish_how == GSORT_SORTED_RUN)
+		return;
+	cuda_job_free_extents(job, KEY_EXTENTS, 0);
+	cuda_job_free_extents(job, WORD_EXTENTS, key_extents_of_rows(common->rows));
+	cuda_job_free_extents(job, ROW_EXTENTS, arena_extents_for(common->arena_units));
+}
+
 /* --- the launches --------------------------------------------------------- */
 
 static uint64_t
@@ -269,7 +282,11 @@ finish_sorted(cuda_job *job)
 {
 	job->common.stats.sort_ms = 0;
 	if (job->common.rows == 0)
-		return gsort_make_directory(&job->common, NULL, 0);
+	{
+		GSORT_TRY_STATUS(gsort_make_directory(&job->common, NULL, 0));
+		free_spare_extents(job);
+		return GSORT_OK;
+	}
 	cuda_take_sort_stream(job);
 	job->tied_awaited = 0;
 	GSORT_TRY_STATUS(allocate_arrays(job));
@@ -335,8 +352,7 @@ end_sort(cuda_job *job, const run_header *header)
 	/* stay for fetches and for the next gather of keys */
 	cuda_finish_free(job, 1u << SORT_LOW_OFFSETS | 1u << SORT_TIES |
 					 (job->sorted_as_fed ? 0 : 1u << SORT_ORDER));
-	if (common->finish_how != GSORT_SORTED_RUN)
-		cuda_job_free_extents(job, KEY_EXTENTS, 0);
+	free_spare_extents(job);
 	return GSORT_OK;
 }
 

@@ -50,6 +50,12 @@ cuda_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units)
 	return bytes;
 }
 
+uint64_t
+cuda_job_held_bytes(const gsort_job *job)
+{
+	return ((const cuda_job *) job)->allocated_bytes;
+}
+
 /* Allocates the job's device memory with the first reservation, which accounts
  * for it. */
 static gsort_status

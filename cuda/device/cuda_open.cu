@@ -343,6 +343,7 @@ extern "C" const gsort_device_ops gsort_cuda_ops = {
 	cuda_default_budget,
 	shut,
 	cuda_job_bytes,
+	cuda_job_held_bytes,
 	order_merge_scratch_bytes,
 	cuda_job_open,
 	cuda_job_reserve,

@@ -147,6 +147,13 @@ host_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units)
 	return key_bytes + (sort_bytes > keep_bytes ? sort_bytes : keep_bytes);
 }
 
+/* No thread works for the job between its finish and its event. */
+static uint64_t
+host_job_held_bytes(const gsort_job *job)
+{
+	return ((const host_job *) job)->run.account.bytes;
+}
+
 /* --- work, on the pool's threads ------------------------------------------ */
 
 static void
@@ -381,6 +388,7 @@ const gsort_device_ops gsort_host_ops = {
 	.default_budget = host_default_budget,
 	.shut = host_shut,
 	.job_bytes = host_job_bytes,
+	.job_held_bytes = host_job_held_bytes,
 	.job_open = host_job_open,
 	.job_reserve = host_job_reserve,
 	.job_append = host_job_append,

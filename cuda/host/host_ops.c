@@ -187,7 +187,7 @@ finish_ended(host_op *op, gsort_status status)
 	if (status != GSORT_OK)
 		host_run_drop_order(&job->run);
 	else if (finish->how != GSORT_SORTED_RUN)
-		host_run_drop_keys(&job->run);
+		host_run_keep_output(&job->run, job->common.arena_units);
 	return status;
 }
 

@@ -69,6 +69,21 @@ host_run_drop_keys(host_run *run)
 }
 
 static void
+drop_extents(host_run *run, uint64_t kept)
+{
+	while (run->n_extents > kept)
+		host_extent_give(run->memory, &run->account, HOST_EXTENT_ROWS,
+						 run->extents[--run->n_extents]);
+}
+
+void
+host_run_keep_output(host_run *run, uint64_t units)
+{
+	host_run_drop_keys(run);
+	drop_extents(run, arena_extents_for(units));
+}
+
+static void
 drop_blocks(host_run *run)
 {
 	host_block_give(run->memory, &run->account, run->row_words, 8 * run->rows);
@@ -89,9 +104,7 @@ void
 host_run_drop_rows(host_run *run)
 {
 	drop_blocks(run);
-	while (run->n_extents > 0)
-		host_extent_give(run->memory, &run->account, HOST_EXTENT_ROWS,
-						 run->extents[--run->n_extents]);
+	drop_extents(run, 0);
 }
 
 void

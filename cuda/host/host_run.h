@@ -65,6 +65,10 @@ int			host_run_reserve(host_run *run, uint64_t rows, uint64_t units, uint64_t li
 
 void		host_run_drop_keys(host_run *run);
 
+/* Releases all that no fetch of a sorted run needs: keys, and extents that its
+ * units of rows do not reach. */
+void		host_run_keep_output(host_run *run, uint64_t units);
+
 /* Releases the output of a sort: the run is as it was fed. */
 void		host_run_drop_order(host_run *run);
 

@@ -68,13 +68,16 @@ typedef struct Needs
 	bool		blocks;			/* blocks that wait to be read are needed */
 } Needs;
 
-/* A job in any other state needs all of its buffers. */
+/* A job in any other state needs all of its buffers.  Nobody reads the blocks
+ * of a failed job. */
 static Needs
 needs_of(const GpuSortJobSlot *slot, uint64 now_us)
 {
 	Needs		needs = {.buffers = GPUSORT_JOB_BUFFERS_MAX,.blocks = true};
 
-	if (slot->state == GPUSORT_JOB_FEEDING || slot->state == GPUSORT_JOB_FINISHING)
+	if (slot->state == GPUSORT_JOB_FAILED)
+		needs = (Needs) {0};
+	else if (slot->state == GPUSORT_JOB_FEEDING || slot->state == GPUSORT_JOB_FINISHING)
 	{
 		/* a run that is finished now is read in these */
 		needs.idle = GPUSORT_SPILL_BUFFERS;
@@ -179,7 +182,7 @@ gpusort_buffers_restore(GpuSortJobSlot *slot)
 	int			wanted = has_plenty() ? GPUSORT_JOB_BUFFERS_MIN : GPUSORT_READ_BUFFERS_SHORT;
 	int			missing = (int) Min(wanted, slot->blocks) - slot->n_buffers;
 
-	if (missing > 0)
+	if (missing > 0 && slot->state != GPUSORT_JOB_FAILED)
 		allocate_buffers(slot, Min(missing, gpusort_shared->n_free_buffers));
 }
 

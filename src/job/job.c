@@ -136,7 +136,7 @@ gpusort_job_unlock(void)
 
 /*
  * Fails the job if its service does not run, since the service cannot do so
- * then.  When the service runs again, it finds the job failed or closed, as
+ * then.  When the service runs again, it closes the job on the device, as
  * after a cancel.  Until then it owns the buffers that the device may touch.
  */
 static void

@@ -217,6 +217,7 @@ gpusort_job_slot_fail(GpuSortJobSlot *slot, const char *message)
 		gpusort_job_slot_is_left(slot))
 		return false;
 	slot->state = GPUSORT_JOB_FAILED;
+	slot->asked = true;
 	strlcpy(slot->message, message, sizeof(slot->message));
 	ConditionVariableBroadcast(&slot->changed);
 	return true;

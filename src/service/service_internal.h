@@ -125,12 +125,12 @@ extern void gpusort_service_set_job_state(int job, GpuSortJobState state);
 /* lacks_memory: the device has no memory for the job, but goes on. */
 extern void gpusort_service_fail_job(int job, const char *message, bool lacks_memory);
 
-/* The job is not on the device, or no longer; or there is no device. */
-extern void gpusort_service_forget_job(GpuSortServiceJob *mine);
+/* There is no device yet. */
 extern void gpusort_service_forget_all_jobs(void);
 
-/* Frees all remains of a job whose owner has left. */
-extern void gpusort_service_free_job(int job);
+/* The job is not on the device, or no longer.  If its owner has left, all that
+ * remains of it is freed. */
+extern void gpusort_service_end_job(int job);
 
 /* Fails every job that the service knows.  Requires the lock. */
 extern void gpusort_service_fail_all_jobs(const char *message);

@@ -60,6 +60,7 @@ gpusort_service_drop_buffers(GpuSortServiceJob *mine)
 	mine->rests = mine->chunks = mine->fetches = GPUSORT_EMPTY_QUEUE;
 	mine->refused_since_us = 0;
 	mine->finish_wanted = false;
+	mine->full = false;
 }
 
 bool
@@ -118,8 +119,8 @@ gpusort_service_fail_job(int job, const char *message, bool lacks_memory)
 
 /* --- the end -------------------------------------------------------------- */
 
-void
-gpusort_service_forget_job(GpuSortServiceJob *mine)
+static void
+forget_job(GpuSortServiceJob *mine)
 {
 	memset(mine, 0, sizeof(*mine));
 	gpusort_service_drop_buffers(mine);
@@ -129,25 +130,37 @@ void
 gpusort_service_forget_all_jobs(void)
 {
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-		gpusort_service_forget_job(&gpusort_service_jobs[i]);
+		forget_job(&gpusort_service_jobs[i]);
 	gpusort_service_open_jobs = 0;
 }
 
-/* Frees what the owner has left: all buffers, and perhaps the slot. */
+/* No device touches the job's buffers any more.  What the owner has left is
+ * free: all buffers, and perhaps the slot.  Requires the lock. */
 static void
-free_slot(GpuSortJobSlot *slot)
+take_over_job(GpuSortJobSlot *slot)
 {
-	while (slot->n_buffers > 0)
+	for (int i = 0; i < slot->n_buffers; i++)
+	{
+		GpuSortBuffer *buffer = &gpusort_buffers[slot->buffers[i]];
+
+		if (buffer->state == GPUSORT_BUFFER_SENT || buffer->state == GPUSORT_BUFFER_FETCHING)
+			buffer->state = GPUSORT_BUFFER_IDLE;
+	}
+	slot->asked = false;
+	slot->n_handed = 0;
+	slot->stats.reserved_bytes = 0;
+	while (gpusort_job_slot_is_left(slot) && slot->n_buffers > 0)
 		gpusort_buffer_free(slot->buffers[slot->n_buffers - 1]);
 	if (slot->state == GPUSORT_JOB_ABANDONED)
 		gpusort_job_slot_free(slot);
 }
 
 void
-gpusort_service_free_job(int job)
+gpusort_service_end_job(int job)
 {
+	forget_job(&gpusort_service_jobs[job]);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	free_slot(gpusort_service_slot(job));
+	take_over_job(gpusort_service_slot(job));
 	LWLockRelease(gpusort_shared_lock());
 }
 
@@ -161,24 +174,6 @@ gpusort_service_fail_all_jobs(const char *message)
 		if (slot->service == gpusort_service_number && slot->state != GPUSORT_JOB_FREE)
 			gpusort_job_slot_fail(slot, message);
 	}
-}
-
-/* No device touches the job's buffers any more.  Its owner, if there is one,
- * can free them alone. */
-static void
-take_over_job(GpuSortJobSlot *slot)
-{
-	for (int i = 0; i < slot->n_buffers; i++)
-	{
-		GpuSortBuffer *buffer = &gpusort_buffers[slot->buffers[i]];
-
-		if (buffer->state == GPUSORT_BUFFER_SENT || buffer->state == GPUSORT_BUFFER_FETCHING)
-			buffer->state = GPUSORT_BUFFER_IDLE;
-	}
-	slot->asked = false;
-	slot->n_handed = 0;
-	if (gpusort_job_slot_is_left(slot))
-		free_slot(slot);
 }
 
 void

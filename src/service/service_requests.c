@@ -80,8 +80,8 @@ handle_merge(int job)
 		end_merge(job, status);
 }
 
-/* A job that is not on the device is freed at once.  One that its owner has
- * released may still be closing when it is closed. */
+/* Closes a job that has failed or that its owner has left, on the device first.
+ * After a failure or a release it may be closing already. */
 static void
 handle_close(int job)
 {
@@ -91,8 +91,7 @@ handle_close(int job)
 		return;
 	if (mine->job == NULL)
 	{
-		gpusort_service_forget_job(mine);
-		gpusort_service_free_job(job);
+		gpusort_service_end_job(job);
 		return;
 	}
 	gpusort_service_drop_buffers(mine);
@@ -264,7 +263,7 @@ handle_buffers(int job, const Requests *requests)
 			handle_buffer(job, requests->handed[i]);
 }
 
-/* A job in any other state has failed meanwhile. */
+/* A job in any other state has been answered already. */
 static void
 handle_state(int job)
 {
@@ -286,6 +285,7 @@ handle_state(int job)
 			if (is_open)
 				handle_merge(job);
 			break;
+		case GPUSORT_JOB_FAILED:
 		case GPUSORT_JOB_RELEASED:
 		case GPUSORT_JOB_ABANDONED:
 			handle_close(job);
@@ -391,9 +391,8 @@ handle_event(const gsort_event *event)
 			handle_fetched(job, (int) event->tag, event->status);
 			break;
 		case GSORT_EVENT_CLOSED:
-			gpusort_service_forget_job(&gpusort_service_jobs[job]);
 			gpusort_service_open_jobs--;
-			gpusort_service_free_job(job);
+			gpusort_service_end_job(job);
 			break;
 		case GSORT_EVENT_RUN_BEGUN:
 			gpusort_service_apply_status(job, event->status);

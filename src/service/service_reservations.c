@@ -12,10 +12,10 @@
  *
  * A job opens with the buffers that it cannot do without (buffer_pool.h), and
  * with device memory for any one chunk, its first reservation, which it keeps
- * until it ends.  If others have all of these, the job waits until they give
- * some back.  When its time is over it is refused, and its leader, which has
- * sent no row yet, sorts natively.  Only a job that opens waits: later it
- * spills.
+ * until it is read.  Then it has the memory of its sorted rows.  If others have
+ * all of these, the job waits until they give some back.  When its time is over
+ * it is refused, and its leader, which has sent no row yet, sorts natively.
+ * Only a job that opens waits: later it spills.
  *
  * Size of reservations: they double while a job is small, and grow by a quarter
  * after that.  If so much is not available, the job gets the memory that its

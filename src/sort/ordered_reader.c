@@ -20,9 +20,9 @@
  * A run of set bits is a tie run, and rows outside of tie runs need no
  * comparison.  A tie run is listed and compared as it is read, and most are in
  * order already.  If it is out of order, pointers are sorted: into the block,
- * if the tie run lies in one, else into copies.  A tie run whose copies exceed
- * work_mem is read to its end.  If it is in order, it is read again.  If not,
- * it goes through a tuplesort.
+ * if the tie run lies in one, else into copies.  A tie run whose list and
+ * copies exceed work_mem is read to its end.  If it is in order, it is read
+ * again.  If not, it goes through a tuplesort.
  *
  * Runs in the backend that owns the job.  A row of a tie run lies in the block
  * that the reader stands at, in the tie run's context, or in the tuplesort's
@@ -101,7 +101,14 @@ leave_tie_run(GpuSortOrderedReader *ordered)
 	MemoryContextReset(ordered->scratch);
 }
 
-/* Adds a row to the list. */
+/* Returns the memory of the list and of copies. */
+static Size
+listed_bytes(const GpuSortOrderedReader *ordered)
+{
+	return ordered->copied_bytes + (Size) ordered->room * sizeof(GpuSortTiedRow);
+}
+
+/* Adds a row to the list, which grows in small steps, since its room counts. */
 static void
 list_row(GpuSortOrderedReader *ordered, const char *bytes)
 {
@@ -110,7 +117,7 @@ list_row(GpuSortOrderedReader *ordered, const char *bytes)
 
 	if (ordered->n_rows == ordered->room)
 	{
-		ordered->room *= 2;
+		ordered->room += ordered->room / 8;
 		ordered->listed = repalloc_huge(ordered->listed,
 										(Size) ordered->room * sizeof(GpuSortTiedRow));
 	}
@@ -142,17 +149,14 @@ copy_comparand(GpuSortComparer *comparer, GpuSortComparand *comparand, MemoryCon
 	return GetMemoryChunkSpace(copy);
 }
 
-/* The block is about to go: copies the listed rows that lie in it.  False: they
- * have become too many for memory. */
-static bool
+/* The block is about to go: copies the listed rows that lie in it. */
+static void
 copy_listed_rows(GpuSortOrderedReader *ordered)
 {
 	for (; ordered->n_copied < ordered->n_rows; ordered->n_copied++)
 		ordered->copied_bytes += copy_comparand(ordered->ordering->ties,
 												&ordered->listed[ordered->n_copied].comparand,
 												ordered->tie_run_context);
-	return ordered->copied_bytes + ordered->n_rows * sizeof(GpuSortTiedRow) <=
-		(Size) ordered->ordering->spec->work_mem * 1024;
 }
 
 /* Drops the list of a tie run that is too large for it.  The tuplesort may take
@@ -169,8 +173,8 @@ drop_list(GpuSortOrderedReader *ordered)
 
 /* --- tie runs that do not ------------------------------------------------- */
 
-/* Are the rows behind the listed ones in order too?  The last row listed is a
- * copy.  Of each block, only the last row is copied. */
+/* Are the rows behind the listed ones in order too?  The last one listed is in
+ * the block, or a copy.  Of each block, only the last row is copied. */
 static bool
 walk_rest_of_tie_run(GpuSortOrderedReader *ordered)
 {
@@ -267,7 +271,9 @@ load_tie_run(GpuSortOrderedReader *ordered, const char *bytes)
 		next = ordered->first_row + ordered->n_rows;
 		if (!gpusort_ordered_reader_ties(ordered, next))
 			break;
-		if (!gpusort_reader_block_has_row(ordered->reader, next) && !copy_listed_rows(ordered))
+		if (!gpusort_reader_block_has_row(ordered->reader, next))
+			copy_listed_rows(ordered);
+		if (listed_bytes(ordered) > (Size) ordered->ordering->spec->work_mem * 1024)
 		{
 			ordered->walked = in_order && walk_rest_of_tie_run(ordered);
 			drop_list(ordered);
@@ -279,7 +285,7 @@ load_tie_run(GpuSortOrderedReader *ordered, const char *bytes)
 	}
 	if (!in_order)
 		gpusort_sort_tied_rows(ordered->ordering, ordered->listed, ordered->n_rows,
-							   ordered->copied_bytes);
+							   listed_bytes(ordered));
 }
 
 /* Loads the tie run that begins with a row, and counts it. */

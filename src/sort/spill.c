@@ -18,9 +18,8 @@
  * if words leave rows undecided.  Then a heap orders the sources by their next
  * row's words, and undecided rows by the operators.  Among equal rows the
  * earlier run's comes first.  The device's order is the same, so the heap goes
- * on where a lost device has ended.  Each run has a buffer.  Together the
- * buffers take the memory that work_mem allows, within bounds that keep reads
- * large.
+ * on where a lost device has ended.  Each run has a buffer of a page at least;
+ * together these take the memory that work_mem allows.
  */
 #include "postgres.h"
 
@@ -35,7 +34,6 @@
 #include "sort/ordered_reader.h"
 #include "sort/spill.h"
 
-#define RUN_BUFFER_BYTES_MIN	((Size) 64 * 1024)
 #define RUN_BUFFER_BYTES_MAX	((Size) 1024 * 1024)
 
 /* A run, with the keys of its next row. */
@@ -198,12 +196,10 @@ next_by_keys(RunMerge *merge, const char **row)
 /* --- any merge ------------------------------------------------------------ */
 
 static void
-begin_reading(GpuSortSpill *spill, int first)
+begin_reading(GpuSortSpill *spill, int first, Size bytes)
 {
-	Size		bytes = spill->ordering->spec->work_mem * (Size) 1024;
-
-	bytes = Max(bytes / Max(spill->n_runs - first, 1), RUN_BUFFER_BYTES_MIN);
-	bytes = Min(bytes, RUN_BUFFER_BYTES_MAX);
+	bytes /= Max(spill->n_runs - first, 1);
+	bytes = Min(Max(bytes, BLCKSZ), RUN_BUFFER_BYTES_MAX);
 	for (int i = first; i < spill->n_runs; i++)
 		gpusort_run_begin_reading(spill->runs[i], TYPEALIGN(8, bytes));
 }
@@ -212,10 +208,10 @@ begin_reading(GpuSortSpill *spill, int first)
  * Merges the runs from number first on, by comparing keys.  by_order: the job
  * has been merged, first is 0, and words decide all, so the device has computed
  * the order, of as many rows as the runs have.  If the job fails the merge goes
- * on by keys.
+ * on by keys.  The runs' buffers take the memory of memory_kb.
  */
 static RunMerge *
-begin_merge(GpuSortSpill *spill, int first, bool by_order)
+begin_merge(GpuSortSpill *spill, int first, bool by_order, int memory_kb)
 {
 	RunMerge *merge = palloc0(sizeof(RunMerge));
 	const GpuSortOrdering *ordering = spill->ordering;
@@ -232,7 +228,7 @@ begin_merge(GpuSortSpill *spill, int first, bool by_order)
 	if (by_order && merge->order->rows != spill->rows)
 		elog(ERROR, "gpusort merge order has " UINT64_FORMAT " rows of " UINT64_FORMAT,
 			 merge->order->rows, spill->rows);
-	begin_reading(spill, first);
+	begin_reading(spill, first, (Size) memory_kb * 1024);
 	return merge;
 }
 
@@ -301,7 +297,7 @@ merge_round(GpuSortSpill *spill)
 	const char *row;
 
 	MemoryContextSwitchTo(context);
-	merge = begin_merge(spill, first, false);
+	merge = begin_merge(spill, first, false, spill->ordering->spec->work_mem);
 	while (next_row(merge, &row))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -421,7 +417,7 @@ gpusort_spill_end(GpuSortSpill *spill)
 /* --- the sorted rows ------------------------------------------------------ */
 
 /* If rows may be read again or backward, they go into a tuplestore as they go
- * out, within work_mem or in a temporary file. */
+ * out, in memory or in a temporary file.  It shares work_mem with the runs. */
 typedef struct SpilledOutput
 {
 	GpuSortOutput output;		/* must be first */
@@ -554,16 +550,17 @@ gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, bool by_o
 							 bool random_access, const GpuSortDeviceFigures *figures)
 {
 	int			flags = EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD;
+	int			memory_kb = spill->ordering->spec->work_mem / (random_access ? 2 : 1);
 	SpilledOutput *spilled = palloc0(sizeof(SpilledOutput));
 
 	spilled->output.methods = &spilled_methods;
 	spilled->output.slots = slots;
 	spilled->spill = spill;
-	spilled->merge = begin_merge(spill, 0, by_order);
+	spilled->merge = begin_merge(spill, 0, by_order, memory_kb);
 	spilled->figures = figures;
 	if (!random_access)
 		return &spilled->output;
-	spilled->stored = tuplestore_begin_heap(true, false, work_mem);
+	spilled->stored = tuplestore_begin_heap(true, false, memory_kb);
 	tuplestore_set_eflags(spilled->stored, flags);
 	/* the marked place, at first the beginning */
 	(void) tuplestore_alloc_read_pointer(spilled->stored, flags);

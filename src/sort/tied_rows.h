@@ -17,7 +17,7 @@ typedef struct GpuSortTiedRow
 } GpuSortTiedRow;
 
 /* Sorts n rows by the ordering's ties, and equal ones by their numbers.
- * taken_bytes: memory of work_mem that the rows take. */
+ * taken_bytes: memory of work_mem that the list and the rows take. */
 extern void gpusort_sort_tied_rows(const GpuSortOrdering *ordering, GpuSortTiedRow *rows, uint64 n,
 								   Size taken_bytes);
 

@@ -56,6 +56,7 @@ typedef struct life
 	uint32_t	columns;
 	uint32_t	chunk_rows;
 	uint32_t	chunk_bytes;
+	uint64_t	idle_bytes;		/* device memory without the job */
 } life;
 
 /* True if the call has taken the error that CUDA gave it.  Checked after each
@@ -159,7 +160,27 @@ finish(life *l, gsort_finish_how how)
 /* The simulated header of a sorted run: one block holds all of it. */
 static run_header one_block = {.n_begins = 1};
 
-/* Sorted, and fetched through another buffer. */
+static uint64_t
+used_bytes(life *l)
+{
+	gsort_device_info info;
+
+	gsort_device_get_info(l->rig.device, &info);
+	CHECK(!info.lost);
+	return info.used_bytes;
+}
+
+static uint64_t
+reserved_bytes(life *l)
+{
+	gsort_job_stats stats;
+
+	gsort_job_get_stats(l->job, &stats);
+	return stats.reserved_bytes;
+}
+
+/* Sorted, and fetched through another buffer.  What the sort alone needed has
+ * been freed. */
 static void
 finish_and_fetch(life *l)
 {
@@ -176,6 +197,7 @@ finish_and_fetch(life *l)
 		return;
 	}
 	fake.answer_bytes = 0;
+	CHECK(reserved_bytes(l) == used_bytes(l) - l->idle_bytes);
 	CHECK(gsort_job_blocks(l->job, &blocks, &n) == GSORT_OK && n == 1);
 	for (uint64_t w = 0; w < n; w++)
 	{
@@ -263,21 +285,12 @@ run_job(life *l, void (*live) (life *l))
 	l->chunk_rows = has_words ? WORDS_CHUNK_ROWS : CHUNK_ROWS;
 	l->chunk_bytes = has_words ? WORDS_CHUNK_BYTES : CHUNK_BYTES;
 	memset(l->events, 0, sizeof(l->events));
+	l->idle_bytes = used_bytes(l);
 	if (!accepted(l, gsort_job_open(l->rig.device, &options, &l->job)))
 		return;
 	live(l);
 	gsort_job_close(l->job);
 	poll_until(l, GSORT_EVENT_CLOSED, 1);
-}
-
-static uint64_t
-used_bytes(life *l)
-{
-	gsort_device_info info;
-
-	gsort_device_get_info(l->rig.device, &info);
-	CHECK(!info.lost);
-	return info.used_bytes;
 }
 
 /* --- what is refused ------------------------------------------------------ */

@@ -265,6 +265,73 @@ test_reservations(rig *rig)
 	CHECK(after.reserved_bytes == 0);
 }
 
+/* The reservation of a job with one small row, after a finish. */
+static uint64_t
+reserved_after_finish(rig *rig, gsort_job *job, uint64_t rows, uint64_t row_bytes,
+					  gsort_finish_how how)
+{
+	gsort_column_stats column;
+	gsort_chunk chunk = small_chunk(rig, &column);
+	gsort_job_stats stats;
+
+	CHECK(gsort_job_reserve(job, rows, row_bytes) == GSORT_OK);
+	CHECK(gsort_job_append(job, &chunk) == GSORT_OK);
+	wait_for(rig, GSORT_EVENT_APPENDED);
+	CHECK(gsort_job_finish_run(job, how) == GSORT_OK);
+	wait_for(rig, GSORT_EVENT_RUN_FINISHED);
+	gsort_job_get_stats(job, &stats);
+	return stats.reserved_bytes;
+}
+
+/* A sorted run that will not have a successor keeps what fetches need.  Others
+ * may have the rest of its reservation. */
+static void
+test_reservation_of_sorted_run(rig *rig)
+{
+	uint64_t	rows = 3 * GSORT_KEY_EXTENT_ROWS;
+	uint64_t	row_bytes = 3 * GSORT_EXTENT_BYTES;
+	gsort_device_info info;
+	gsort_job  *job = open_job(rig);
+	gsort_job  *other = open_job(rig);
+	uint64_t	most = gsort_job_reservation_bytes(job, rows, row_bytes);
+	uint64_t	budget_bytes;
+	uint64_t	left;
+
+	current_test = "the reservation of a sorted run";
+	gsort_device_get_info(rig->device, &info);
+	budget_bytes = info.budget_bytes;
+	gsort_set_budget(rig->device, UINT64_MAX / 2);
+	CHECK(reserved_after_finish(rig, job, rows, row_bytes, GSORT_SORTED_RUN) == most);
+	gsort_job_close(job);
+	wait_for(rig, GSORT_EVENT_CLOSED);
+
+	job = open_job(rig);
+	left = reserved_after_finish(rig, job, rows, row_bytes, GSORT_SORTED);
+	/* an extent of rows, and on a GPU an extent of their words and the tables */
+	CHECK(left >= GSORT_EXTENT_BYTES && left < 2 * GSORT_EXTENT_BYTES && left < most);
+	gsort_set_budget(rig->device, left + most);
+	CHECK(gsort_job_reserve(other, rows, row_bytes) == GSORT_OK);
+	memset(rig->buffers[0].data, 0xff, 4096);
+	CHECK(gsort_job_fetch(job, 0, rig->buffers[0].data, 0) == GSORT_OK);
+	wait_for(rig, GSORT_EVENT_FETCHED);
+	CHECK(rig->buffers[0].data[0] == 0 && rig->buffers[0].data[7] == 0);
+	gsort_job_close(job);
+	wait_for(rig, GSORT_EVENT_CLOSED);
+	gsort_job_close(other);
+	wait_for(rig, GSORT_EVENT_CLOSED);
+
+	/* a run without rows keeps no extent */
+	job = open_job(rig);
+	CHECK(gsort_job_reserve(job, rows, row_bytes) == GSORT_OK);
+	CHECK(gsort_job_finish_run(job, GSORT_SORTED) == GSORT_OK);
+	wait_for(rig, GSORT_EVENT_RUN_FINISHED);
+	gsort_device_get_info(rig->device, &info);
+	CHECK(info.reserved_bytes < GSORT_EXTENT_BYTES);
+	gsort_job_close(job);
+	wait_for(rig, GSORT_EVENT_CLOSED);
+	gsort_set_budget(rig->device, budget_bytes);
+}
+
 static void
 test_bad_calls(rig *rig)
 {
@@ -324,5 +391,6 @@ test_jobs(rig *rig)
 	test_corrupt_chunks(rig);
 	test_early_close(rig);
 	test_reservations(rig);
+	test_reservation_of_sorted_run(rig);
 	test_bad_calls(rig);
 }
