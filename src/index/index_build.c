@@ -317,11 +317,12 @@ report_sorting(const IndexBuild *build)
 static void
 load_rows(IndexBuild *build, GpuSortOutput *output)
 {
-	GpuSortIndexCheck *check = gpusort_index_check_begin(build->heap, build->index, build->info);
+	GpuSortIndexCheck *check = gpusort_index_check_begin(build->heap, build->index, build->info,
+														 build->spec.n_keys);
 	shm_mq_handle *loader = build->workers != NULL ?
 		gpusort_index_workers_loader(build->workers) : NULL;
-	GpuSortLoadBatches *batches = gpusort_load_batches_begin(build->heap, build->index,
-															 build->info->ii_Unique, loader);
+	GpuSortLoadBatches *batches = gpusort_load_batches_begin(build->index, build->info->ii_Unique,
+															 loader);
 	TupleTableSlot *slot;
 	int64		rows = 0;
 

@@ -71,7 +71,7 @@ typedef struct SharedBuild
 	Oid			heap;
 	Oid			index;
 	bool		concurrent;
-	bool		unique;
+	bool		unique;			/* false for VACUUM FULL, whatever the catalog says */
 	int64		query_id;
 	int			row_width;
 	GpuSortJobId job;
@@ -160,14 +160,14 @@ feed_part(Relation heap, Relation index, shm_toc *toc, const SharedBuild *build,
 /* Loads the index tuples, which the leader begins to send when all rows are
  * fed. */
 static void
-load_tuples(Relation heap, Relation index, bool unique, dsm_segment *segment, shm_toc *toc)
+load_tuples(Relation index, bool unique, dsm_segment *segment, shm_toc *toc)
 {
 	shm_mq	   *tuples = shm_toc_lookup(toc, KEY_TUPLES, false);
 	shm_mq	   *pages = shm_toc_lookup(toc, KEY_PAGES, false);
 
 	shm_mq_set_receiver(tuples, MyProc);
 	shm_mq_set_sender(pages, MyProc);
-	gpusort_load_batches_serve(heap, index, unique, shm_mq_attach(tuples, segment, NULL),
+	gpusort_load_batches_serve(index, unique, shm_mq_attach(tuples, segment, NULL),
 							   shm_mq_attach(pages, segment, NULL));
 }
 
@@ -196,7 +196,7 @@ gpusort_index_worker_main(dsm_segment *segment, shm_toc *toc)
 		shm_mq_set_receiver(pages, MyProc);
 	feed_part(heap, index, toc, build, figures);
 	if (ParallelWorkerNumber == LOADER)
-		load_tuples(heap, index, build->unique, segment, toc);
+		load_tuples(index, build->unique, segment, toc);
 	if (ParallelWorkerNumber == WRITER)
 		gpusort_page_queue_serve(index, shm_mq_attach(pages, segment, NULL));
 	InstrEndParallelQuery(&figures->buffers, &figures->wal);
