@@ -205,6 +205,12 @@ for my $n (0, 1, 2)
 	$said = build('d', $n, q{create unique index failed on d ((id / 2))});
 	like($said, qr/ERROR:  could not create unique index "failed"\nDETAIL:  Key \(\(id \/ 2\)\)=\(\d+\) is duplicated\./, "duplicates with $n workers");
 }
+# PostgreSQL's leader loads the index, so it raises the error
+$node->safe_psql('postgres', q{create table longest as select i, case when i = 15000 then (select string_agg(md5((i * j)::text), '') from generate_series(1, 120) j) else i::text end as t from generate_series(1, 20000) i});
+my ($ours, $natively) = map { build('longest', 2, "set gpusort.index_builds = $_; create index failed on longest (t)") =~ s/^psql:\S+ //mgr } qw(on off);
+like($natively, qr/ERROR:  index row size 3\d+ exceeds btree version 4 maximum/, 'a row too large for the index');
+like($ours, qr/gpusort: 2 workers fed/, 'with workers');
+is($ours =~ s/.*(?=ERROR:)//sr, $natively =~ s/.*(?=ERROR:)//sr, "the error is PostgreSQL's");
 nothing_left_over($node, 'errors');
 $node->safe_psql('postgres', q{alter table d set (parallel_workers = 1)});
 
@@ -250,9 +256,8 @@ $node->safe_psql('postgres', q{
 			return btint4cmp(a, b);
 		exception when others then
 			return 0;
-		end $$;
-	create operator class trapped for type int4 using btree as
-		operator 1 <, operator 2 <=, operator 3 =, operator 4 >=, operator 5 >, function 1 trapped(int4, int4)});
+		end $$});
+make_operator_class($node, 'trapped', 'trapped');
 like(build('d', 4, 'set max_parallel_workers = 0; create index trapped on d (few, id trapped) where id < 4000; drop index trapped'),
 	qr/^(?!.*ERROR).*gpusort: 0 workers fed 0 of \d+ rows of index "trapped"/s, 'then comparisons may begin subtransactions, since the session is not in parallel mode');
 is_deeply([ fed(build('d', 4, "set gpusort.enabled = off; create index alone on d (k8); drop index alone")) ], [], "PostgreSQL's own build has its own workers");
