@@ -27,6 +27,7 @@
 #include "commands/progress.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "optimizer/clauses.h"
 #include "pgstat.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -208,10 +209,15 @@ put_into_sample(void *arg, TupleTableSlot *slot)
 	(void) gpusort_row_array_put(build->spec.sample, slot);
 }
 
-/* Takes a sample of the table, which tells whether its rows lie in order, and
+/*
+ * Takes a sample of the table, which tells whether its rows lie in order, and
  * by which texts are encoded.  The first rows may be alike, or there are none
- * (start_workers_early).  Statistics are missing after a restore, and of
- * expressions. */
+ * (start_workers_early).  Statistics are missing after a restore.
+ *
+ * Expressions are not evaluated for it unless they are leakproof: errors would
+ * name other rows than PostgreSQL's, functions would be called twice for a row,
+ * and costly ones by this process alone.
+ */
 static void
 take_sample(IndexBuild *build)
 {
@@ -219,6 +225,8 @@ take_sample(IndexBuild *build)
 
 	/* only a serial build asks for the order */
 	if (build->info->ii_ParallelWorkers > 0 && !has_text_key(spec))
+		return;
+	if (contain_leaked_vars((Node *) build->info->ii_Expressions))
 		return;
 	spec->sample = gpusort_row_array_begin(spec->order, spec->desc, spec->format, spec->result,
 										   spec->work_mem * (Size) 1024 / PART_OF_SAMPLE);

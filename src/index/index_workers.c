@@ -65,6 +65,12 @@
 #define LOADER			0
 #define WRITER			1
 
+/* The leader's first rows are one of this many rows that each process will scan,
+ * since expressions may be costly.  Fewer rows than the minimum tell too
+ * little. */
+#define ROWS_OF_FIRST_ROW	50
+#define FIRST_ROWS_MIN		100
+
 /* The build, for the workers. */
 typedef struct SharedBuild
 {
@@ -282,6 +288,15 @@ fill_segment(GpuSortIndexWorkers *workers, int row_width)
 		strcpy(allocate(workers, KEY_QUERY, strlen(debug_query_string) + 1), debug_query_string);
 }
 
+/* Returns the number of rows that the leader scans before the workers start. */
+static int
+first_rows(double rows, int workers)
+{
+	double		n = rows / (1 + workers) / ROWS_OF_FIRST_ROW;
+
+	return (int) Max(FIRST_ROWS_MIN, Min(n, GPUSORT_PARALLEL_FIRST_ROWS));
+}
+
 static void
 leave_parallel_mode(GpuSortIndexWorkers *workers)
 {
@@ -318,6 +333,7 @@ gpusort_index_workers_begin(const GpuSortIndexScan *scan, GpuSortSpec *spec)
 	}
 	fill_segment(workers, spec->row_width);
 	spec->workers = n;
+	spec->first_rows = first_rows(spec->rows, n);
 	return workers;
 }
 

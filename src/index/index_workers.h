@@ -22,7 +22,7 @@ typedef struct GpuSortIndexWorkers GpuSortIndexWorkers;
 
 /*
  * Prepares the workers that the planner has granted the build, and sets the
- * sort's number of workers (spec->workers) to theirs.  They do not run yet.
+ * sort's number of workers and of first rows.  They do not run yet.
  * NULL: there are none, and the build is serial.  Memory: the current context.
  */
 extern GpuSortIndexWorkers *gpusort_index_workers_begin(const GpuSortIndexScan *scan,

@@ -29,9 +29,9 @@
 #include "sort/output.h"
 #include "sort/sort_spec.h"
 
-/* Rows of a parallel plan's array.  The feed nodes wait for the choices that
- * these rows make. */
-#define GPUSORT_PARALLEL_ARRAY_ROWS		2000
+/* First rows of a parallel plan.  The feed nodes wait for the choices that these
+ * rows make. */
+#define GPUSORT_PARALLEL_FIRST_ROWS		2000
 
 typedef struct GpuSortTuplesort GpuSortTuplesort;
 
