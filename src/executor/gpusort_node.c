@@ -92,7 +92,6 @@ make_spec(GpuSortState *state, bool random_access)
 	spec->key_origins = state->info.key_origins;
 	spec->format = &state->format;
 	spec->workers = state->info.parallel ? castNode(Gather, child->plan)->num_workers : -1;
-	spec->first_rows = GPUSORT_PARALLEL_FIRST_ROWS;
 	spec->row_width = child->plan->plan_width;
 	spec->rows = state->info.rows;
 	spec->packed_bytes = state->info.width;

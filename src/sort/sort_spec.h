@@ -37,7 +37,6 @@ typedef struct GpuSortSpec
 	TupleTableSlot *native;
 
 	int			workers;		/* planned feeders; -1: the plan is serial */
-	int			first_rows;		/* of a parallel plan: rows whose choices the feeders wait for */
 	bool		workers_sort;	/* workers hold device memory until their rows are read */
 
 	/* the planner's estimates */

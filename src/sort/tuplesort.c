@@ -320,7 +320,7 @@ perform_native(GpuSortTuplesort *sort)
 static uint64
 array_rows(const GpuSortTuplesort *sort, uint64 min_rows)
 {
-	return gpusort_is_parallel(sort->spec) ? Min(min_rows, (uint64) sort->spec->first_rows) : min_rows;
+	return gpusort_is_parallel(sort->spec) ? Min(min_rows, GPUSORT_PARALLEL_ARRAY_ROWS) : min_rows;
 }
 
 static void
