@@ -133,6 +133,14 @@ compat_wait_event(const char *name)
 #define compat_add_disabled_nodes(path, n) ((void) 0)
 #endif
 
+/* 18 names the order of an operator by a comparison type, whose numbers are
+ * those of btree's strategies. */
+#if PG_VERSION_NUM >= 180000
+typedef CompareType compat_ordering_strategy;
+#else
+typedef int16 compat_ordering_strategy;
+#endif
+
 /* 19 passes the subpaths of an Append in a struct. */
 #if PG_VERSION_NUM >= 190000
 #define compat_append_path(root, rel, of) \
@@ -389,6 +397,13 @@ compat_set_ambuild(Relation index, ambuild_function build)
 #define compat_sort_support_of_index(index, descending, key) \
 	PrepareSortSupportFromIndexRel(index, (descending) ? BTGreaterStrategyNumber : \
 								   BTLessStrategyNumber, key)
+#endif
+
+/* 17 lets LockHeldByMe ask for a stronger lock too. */
+#if PG_VERSION_NUM >= 170000
+#define compat_lock_held_by_me(tag, mode) LockHeldByMe(tag, mode, false)
+#else
+#define compat_lock_held_by_me(tag, mode) LockHeldByMe(tag, mode)
 #endif
 
 /* 18 computes this limit without a page.  Needs access/nbtree.h. */

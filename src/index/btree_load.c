@@ -57,7 +57,6 @@ typedef struct Level
 
 struct GpuSortBtreeLoad
 {
-	Relation	heap;
 	Relation	index;
 	BTScanInsert key;
 	int			n_keys;
@@ -230,8 +229,6 @@ add_tuple(GpuSortBtreeLoad *load, Level *level, IndexTuple tuple, Size list_byte
 	Size		last_list_bytes = level->last_list_bytes;
 
 	CHECK_FOR_INTERRUPTS();
-	if (unlikely(item_bytes > compat_btree_item_bytes_max(level->page)))
-		_bt_check_third_page(load->index, load->heap, level->number == 0, level->page, tuple);
 	level->last_list_bytes = list_bytes;
 	if (is_full(level, item_bytes, last_list_bytes))
 		begin_next_page(load, level);
@@ -329,14 +326,13 @@ add_or_join(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last)
 /* --- interface ------------------------------------------------------------ */
 
 GpuSortBtreeLoad *
-gpusort_btree_load_begin(Relation heap, Relation index, bool unique, shm_mq_handle *writer)
+gpusort_btree_load_begin(Relation index, bool unique, shm_mq_handle *writer)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpusort btree load",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_context = MemoryContextSwitchTo(context);
 	GpuSortBtreeLoad *load = palloc0(sizeof(GpuSortBtreeLoad));
 
-	load->heap = heap;
 	load->index = index;
 	load->context = context;
 	load->key = _bt_mkscankey(index, NULL);

@@ -16,12 +16,12 @@ typedef struct GpuSortBtreeLoad GpuSortBtreeLoad;
 /* Begins to fill an index that has no pages.  unique: equal tuples are not to
  * be merged.  writer: as of gpusort_page_queue_begin.  Memory: a child of the
  * current context. */
-extern GpuSortBtreeLoad *gpusort_btree_load_begin(Relation heap, Relation index, bool unique,
+extern GpuSortBtreeLoad *gpusort_btree_load_begin(Relation index, bool unique,
 												  shm_mq_handle *writer);
 
-/* Adds a tuple, which is not before those added so far.  equals_last: its keys
- * equal those of the tuple added last.  Its bytes must stay until
- * gpusort_btree_load_keep. */
+/* Adds a tuple, which is not before those added so far, nor too large for a
+ * page.  equals_last: its keys equal those of the tuple added last.  Its bytes
+ * must stay until gpusort_btree_load_keep. */
 extern void gpusort_btree_load_add(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last);
 
 /* Copies what the load still needs of the tuples that were added. */

@@ -27,6 +27,7 @@
 #include "commands/progress.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "optimizer/clauses.h"
 #include "pgstat.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -208,10 +209,15 @@ put_into_sample(void *arg, TupleTableSlot *slot)
 	(void) gpusort_row_array_put(build->spec.sample, slot);
 }
 
-/* Takes a sample of the table, which tells whether its rows lie in order, and
- * by which texts are encoded.  The first rows may be alike, or there are none
- * (start_workers_early).  Statistics are missing after a restore, and of
- * expressions. */
+/*
+ * Takes a sample of the table, which tells whether its rows lie in order, and
+ * by which texts are encoded.  The first rows may be alike.  Statistics are
+ * missing after a restore.
+ *
+ * Expressions are not evaluated for it unless they are leakproof: errors would
+ * name other rows than PostgreSQL's, functions would be called twice for a row,
+ * and costly ones by this process alone.
+ */
 static void
 take_sample(IndexBuild *build)
 {
@@ -219,6 +225,8 @@ take_sample(IndexBuild *build)
 
 	/* only a serial build asks for the order */
 	if (build->info->ii_ParallelWorkers > 0 && !has_text_key(spec))
+		return;
+	if (contain_leaked_vars((Node *) build->info->ii_Expressions))
 		return;
 	spec->sample = gpusort_row_array_begin(spec->order, spec->desc, spec->format, spec->result,
 										   spec->work_mem * (Size) 1024 / PART_OF_SAMPLE);
@@ -249,48 +257,46 @@ prepare(IndexBuild *build)
 
 /* --- rows in -------------------------------------------------------------- */
 
-/* Puts a row into the sort, which lets the workers begin once it has a job. */
+/* Is the sort native, and lacks the workers' rows? */
+static bool
+is_in_vain(const IndexBuild *build)
+{
+	return build->workers != NULL &&
+		gpusort_tuplesort_native_reason(build->sort) != GPUSORT_NATIVE_NONE;
+}
+
+/* Puts a row into the sort.  A scan cannot be left before its end. */
 static void
 put_row(void *arg, TupleTableSlot *slot)
 {
 	IndexBuild *build = arg;
 
+	if (is_in_vain(build))
+		return;
 	gpusort_tuplesort_put(build->sort, slot);
 	if (build->workers != NULL)
-		gpusort_index_workers_start(build->workers, build->sort);
+		gpusort_index_workers_tell(build->workers, build->sort);
 }
 
-/* Starts the workers before the scan if few rows, or only late ones, may
- * satisfy the index's predicate.  This process would scan the table alone until
- * it had enough of them. */
-static void
-start_workers_early(IndexBuild *build)
-{
-	if (build->info->ii_Predicate == NIL)
-		return;
-	gpusort_tuplesort_leave_array(build->sort);
-	gpusort_index_workers_start(build->workers, build->sort);
-}
-
-/* Returns the number of the table's rows. */
+/* Returns the number of the table's rows.  *reason: why PostgreSQL builds the
+ * index after all. */
 static double
-feed_table(IndexBuild *build)
+feed_table(IndexBuild *build, GpuSortNativeReason *reason)
 {
-	TableScanDesc shared_scan = NULL;
+	TableScanDesc shared_scan = build->workers != NULL ?
+		gpusort_index_workers_leader_scan(build->workers) : NULL;
 	double		heap_tuples;
 
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
-	if (build->workers != NULL)
-	{
-		start_workers_early(build);
-		shared_scan = gpusort_index_workers_leader_scan(build->workers);
-	}
 	heap_tuples = gpusort_index_scan_run(&build->scan, put_row, build, shared_scan, true);
 	build->rows = build->scan.rows;
 	if (build->workers != NULL &&
 		!gpusort_index_workers_wait(build->workers, build->sort, &heap_tuples, &build->rows))
-		build->workers = NULL;
+	{
+		gpusort_index_workers_end(build->workers);
+		*reason = gpusort_tuplesort_native_reason(build->sort);
+	}
 	return heap_tuples;
 }
 
@@ -317,11 +323,12 @@ report_sorting(const IndexBuild *build)
 static void
 load_rows(IndexBuild *build, GpuSortOutput *output)
 {
-	GpuSortIndexCheck *check = gpusort_index_check_begin(build->heap, build->index, build->info);
+	GpuSortIndexCheck *check = gpusort_index_check_begin(build->heap, build->index, build->info,
+														 build->spec.n_keys);
 	shm_mq_handle *loader = build->workers != NULL ?
 		gpusort_index_workers_loader(build->workers) : NULL;
-	GpuSortLoadBatches *batches = gpusort_load_batches_begin(build->heap, build->index,
-															 build->info->ii_Unique, loader);
+	GpuSortLoadBatches *batches = gpusort_load_batches_begin(build->index, build->info->ii_Unique,
+															 loader);
 	TupleTableSlot *slot;
 	int64		rows = 0;
 
@@ -400,7 +407,12 @@ build_index(IndexBuild *build, IndexBuildResult *result)
 	INSTR_TIME_SET_CURRENT(begun);
 	build->sort = gpusort_tuplesort_begin(&build->spec, CurrentMemoryContext,
 										  GPUSORT_NATIVE_NONE);
-	result->heap_tuples = feed_table(build);
+	result->heap_tuples = feed_table(build, &reason);
+	if (reason != GPUSORT_NATIVE_NONE)
+	{
+		gpusort_tuplesort_end(build->sort);
+		return reason;
+	}
 	fed_ms = gpusort_milliseconds_since(begun);
 	report_sorting(build);
 	output = gpusort_tuplesort_perform(build->sort);

@@ -25,6 +25,8 @@
 #include "access/transam.h"
 #include "catalog/catalog.h"
 #include "catalog/pg_am.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
 #include "utils/relcache.h"
 
 #include "compat.h"
@@ -41,8 +43,22 @@ take_over(Relation index)
 		compat_set_ambuild(index, gpusort_index_build);
 }
 
-/* Takes over the table's indexes that are open: the one that is to be built
- * is.  The table's lock keeps all of them from being dropped. */
+/* Does this session hold a lock that a build takes on its index?  A build
+ * CONCURRENTLY takes the weaker one. */
+static bool
+is_locked_for_build(Oid index)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, index);
+	return compat_lock_held_by_me(&tag, AccessExclusiveLock) ||
+		compat_lock_held_by_me(&tag, RowExclusiveLock);
+}
+
+/* Takes over the table's indexes that are open: the index that is to be built
+ * is.  Other indexes may be damaged, or lack their access method's library, so
+ * they must not be opened.  The table's lock keeps all of them from being
+ * dropped. */
 static void
 take_over_open_indexes(Oid table)
 {
@@ -52,8 +68,11 @@ take_over_open_indexes(Oid table)
 
 	foreach(lc, indexes)
 	{
-		Relation	index = RelationIdGetRelation(lfirst_oid(lc));
+		Relation	index;
 
+		if (!is_locked_for_build(lfirst_oid(lc)))
+			continue;
+		index = RelationIdGetRelation(lfirst_oid(lc));
 		if (!RelationIsValid(index))
 			continue;
 		if (index->rd_refcnt > 1)

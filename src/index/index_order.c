@@ -21,6 +21,7 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_operator.h"
 #include "utils/lsyscache.h"
+#include "utils/ruleutils.h"
 #include "utils/sortsupport.h"
 
 #include "compat.h"
@@ -31,13 +32,21 @@
 #include "settings.h"
 #include "job/server_state.h"
 
+/* The arguments of "(%u,%u)" for a tuple's row in the table. */
+#define TID_NUMBERS(tuple) \
+	ItemPointerGetBlockNumberNoCheck(&(tuple)->t_tid), \
+	ItemPointerGetOffsetNumberNoCheck(&(tuple)->t_tid)
+
 struct GpuSortIndexCheck
 {
 	Relation	heap;
 	Relation	index;
 	const IndexInfo *info;
 	int			n_keys;
+	int			n_words;		/* keys that have words */
 	SortSupport keys;
+	int			decided_by;		/* the key that the last comparison ended with */
+	Page		leaf;			/* an empty page, for the limit of a tuple's size */
 	IndexTuple	last;			/* the tuple before; NULL: there is none */
 	bool		last_alive;		/* one of the tuples that equal the last one is alive */
 };
@@ -54,20 +63,43 @@ collation_is_out(Oid collation)
 		 gpusort_collation_is_distrusted(collation));
 }
 
-/* Sets key i of the order.  False: the operator class has no such operator. */
+/*
+ * Is the order by this operator, of this strategy in the key's family, that of
+ * the family's functions?  PostgreSQL builds an index by the functions, but a
+ * sort looks the operator up, and may find it in another family with other
+ * functions, or there as the opposite strategy.
+ */
+static bool
+operator_has_order_of_family(const GpuSortIndexKey *key, Oid operator, int strategy)
+{
+	Oid			family;
+	Oid			type;
+	compat_ordering_strategy found;
+
+	if (!get_ordering_op_properties(operator, &family, &type, &found) || (int) found != strategy)
+		return false;
+	for (int16 function = BTORDER_PROC; function <= BTSORTSUPPORT_PROC; function++)
+		if (get_opfamily_proc(family, type, type, function) !=
+			get_opfamily_proc(key->family, key->type, key->type, function))
+			return false;
+	return true;
+}
+
+/* Sets key i of the order.  False: no operator has the order of the key's
+ * operator class. */
 static bool
 set_key(const GpuSortIndexKey *key, int i, GpuSortOrder *order)
 {
 	bool		descending = (key->options & INDOPTION_DESC) != 0;
+	int			strategy = descending ? BTGreaterStrategyNumber : BTLessStrategyNumber;
+	Oid			operator = get_opfamily_member(key->family, key->type, key->type, strategy);
 
 	order->columns[i] = GPUSORT_INDEX_ROW_COLUMN(i + 1);
 	order->nulls_first[i] = (key->options & INDOPTION_NULLS_FIRST) != 0;
-	order->operators[i] = get_opfamily_member(key->family, key->type, key->type, descending ?
-											  BTGreaterStrategyNumber :
-											  BTLessStrategyNumber);
-	order->collations[i] = gpusort_is_pattern_operator(order->operators[i], &descending) ?
+	order->operators[i] = operator;
+	order->collations[i] = gpusort_is_pattern_operator(operator, &descending) ?
 		C_COLLATION_OID : key->collation;
-	return OidIsValid(order->operators[i]);
+	return OidIsValid(operator) && operator_has_order_of_family(key, operator, strategy);
 }
 
 /* Returns the number of leading keys with words, if all keys share these. */
@@ -148,7 +180,7 @@ gpusort_index_key_origins(Relation heap, const IndexInfo *info, int n_keys)
 /* --- the check ------------------------------------------------------------ */
 
 GpuSortIndexCheck *
-gpusort_index_check_begin(Relation heap, Relation index, const IndexInfo *info)
+gpusort_index_check_begin(Relation heap, Relation index, const IndexInfo *info, int n_words)
 {
 	GpuSortIndexCheck *check = palloc0(sizeof(GpuSortIndexCheck));
 	BTScanInsert insert = _bt_mkscankey(index, NULL);
@@ -157,6 +189,10 @@ gpusort_index_check_begin(Relation heap, Relation index, const IndexInfo *info)
 	check->index = index;
 	check->info = info;
 	check->n_keys = IndexRelationGetNumberOfKeyAttributes(index);
+	check->n_words = n_words;
+	check->leaf = palloc(BLCKSZ);
+	_bt_pageinit(check->leaf, BLCKSZ);
+	BTPageGetOpaque(check->leaf)->btpo_flags = BTP_LEAF;
 	check->keys = palloc0(check->n_keys * sizeof(SortSupportData));
 	for (int i = 0; i < check->n_keys; i++)
 	{
@@ -190,6 +226,7 @@ compare_keys(GpuSortIndexCheck *check, IndexTuple a, IndexTuple b, bool *has_nul
 		int			result = ApplySortComparator(a_value, a_is_null, b_value, b_is_null,
 												 &check->keys[i]);
 
+		check->decided_by = i;
 		if (result != 0)
 			return result;
 		*has_null = *has_null || a_is_null;
@@ -216,13 +253,38 @@ raise_duplicate(GpuSortIndexCheck *check, IndexTuple tuple)
 			 errtableconstraint(check->heap, name)));
 }
 
+/* The comparison function says that b is before a, and was the only one to put
+ * a before b; or it says otherwise when it is asked the other way round. */
 static void
-raise_disorder(GpuSortIndexCheck *check)
+raise_no_order(GpuSortIndexCheck *check, int key, IndexTuple a, IndexTuple b)
 {
+	Oid			class = get_index_column_opclass(RelationGetRelid(check->index), key + 1);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+			 errmsg("operator class %s gives the rows of index \"%s\" no order",
+					generate_opclass_name(class), RelationGetRelationName(check->index)),
+			 errdetail("Its comparison function contradicts itself about the rows (%u,%u) and (%u,%u).",
+					   TID_NUMBERS(a), TID_NUMBERS(b)),
+			 errhint("Correct the function, or run \"SET gpusort.index_builds = off\" to let PostgreSQL build the index.")));
+}
+
+/* The device sorts by words only.  Keys without words were compared here. */
+static void
+raise_disorder(GpuSortIndexCheck *check, IndexTuple tuple, int result)
+{
+	int			key = check->decided_by;
+	bool		has_null;
+	int			reverse = compare_keys(check, tuple, check->last, &has_null);
+
+	if ((result > 0) != (reverse < 0) || (result > 0 && key >= check->n_words))
+		raise_no_order(check, Min(key, check->decided_by), check->last, tuple);
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("device returned rows for index \"%s\" out of order",
 					RelationGetRelationName(check->index)),
+			 errdetail("Row (%u,%u) came after row (%u,%u).", TID_NUMBERS(tuple),
+					   TID_NUMBERS(check->last)),
 			 errhint("Run \"SET gpusort.index_builds = off\" to let PostgreSQL build the index.")));
 }
 
@@ -234,12 +296,14 @@ gpusort_index_check_tuple(GpuSortIndexCheck *check, IndexTuple tuple, bool alive
 	bool		must_differ = check->info->ii_Unique && alive;
 	int			result = -1;
 
+	if (unlikely(MAXALIGN(IndexTupleSize(tuple)) > compat_btree_item_bytes_max(check->leaf)))
+		_bt_check_third_page(check->index, check->heap, true, check->leaf, tuple);
 	if (check->last != NULL)
 	{
 		result = compare_keys(check, check->last, tuple, &has_null);
 		if (result > 0 ||
 			(result == 0 && ItemPointerCompare(&check->last->t_tid, &tuple->t_tid) >= 0))
-			raise_disorder(check);
+			raise_disorder(check, tuple, result);
 		if (result != 0)
 			check->last_alive = false;
 	}

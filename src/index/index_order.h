@@ -46,12 +46,14 @@ extern GpuSortKeyOrigin *gpusort_index_key_origins(Relation heap, const IndexInf
 /* Compares each tuple with the one before. */
 typedef struct GpuSortIndexCheck GpuSortIndexCheck;
 
-/* Memory: the current context. */
+/* n_words: the leading keys that the device may have sorted by.  Memory: the
+ * current context. */
 extern GpuSortIndexCheck *gpusort_index_check_begin(Relation heap, Relation index,
-													const IndexInfo *info);
+													const IndexInfo *info, int n_words);
 
 /* The next tuple.  Raises PostgreSQL's error for a duplicate of a unique
- * index's, and an error for a tuple that is before the last one.  alive: it is
+ * index's or a tuple that is too large, and an error for a tuple that is before
+ * the last one.  alive: it is
  * to be unique.  True: its keys equal those of the last one.  The tuple's bytes
  * must stay until the next call. */
 extern bool gpusort_index_check_tuple(GpuSortIndexCheck *check, IndexTuple tuple, bool alive);

@@ -90,6 +90,20 @@ gpusort_index_row_make(IndexTuple tuple, bool alive, TupleDesc index_desc, char 
 	return row;
 }
 
+/* A row that is no index tuple's would be written beyond its place, or leave
+ * the next tuple unaligned. */
+static void
+check_length(MinimalTuple row, Size least, Size most)
+{
+	if (row->t_len >= least && row->t_len <= most && row->t_len == MAXALIGN(row->t_len))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("device returned a row of %u bytes for an index", row->t_len),
+			 errdetail("Rows of its columns have from %zu to %zu bytes.", least, most),
+			 errhint("Run \"SET gpusort.index_builds = off\" to let PostgreSQL build the index.")));
+}
+
 /* Makes the index tuple but for its TID, which is returned. */
 static int64
 copy_minimal_tuple(MinimalTuple row, TupleDesc index_desc, IndexTuple tuple)
@@ -98,8 +112,11 @@ copy_minimal_tuple(MinimalTuple row, TupleDesc index_desc, IndexTuple tuple)
 	unsigned short flags = has_nulls ? INDEX_NULL_MASK : 0;
 	Size		begin = offset_of_columns(has_nulls, index_desc->natts + 1);
 	Size		columns_at = IndexInfoFindDataOffset(flags);
-	Size		columns_bytes = row->t_len - begin - sizeof(int64);
+	Size		least = begin + sizeof(int64);
+	Size		columns_bytes;
 
+	check_length(row, least, least + INDEX_SIZE_MASK - columns_at);
+	columns_bytes = row->t_len - least;
 	memset(tuple, 0, columns_at);
 	if ((row->t_infomask & HEAP_HASVARWIDTH) != 0)
 		flags |= INDEX_VAR_MASK;

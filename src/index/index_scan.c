@@ -10,7 +10,9 @@
  * is formed once, here, unless the row is narrow (row_format.h).
  *
  * Before that, rows of some blocks can be had as a sample.  These are rows that
- * a query sees now, since a sample need not be right.
+ * a query sees now, since a sample need not be right.  A predicate is evaluated
+ * for it only if it is leakproof, so that nobody sees that.  Otherwise, the
+ * sample has rows that the index has not.
  *
  * Runs in the backend that builds the index, and in its parallel workers.
  */
@@ -19,6 +21,7 @@
 #include "access/tableam.h"
 #include "catalog/index.h"
 #include "executor/executor.h"
+#include "optimizer/clauses.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -32,6 +35,9 @@
 #define SAMPLED_BLOCKS_MAX		256
 #define SAMPLED_ROWS_OF_BLOCK	32
 #define BLOCKS_OF_SAMPLED_BLOCK 32
+
+/* A larger index tuple does not fit a page unless its values are compressed. */
+#define SAMPLED_ROW_BYTES_MAX	(BLCKSZ / 3)
 
 void
 gpusort_index_scan_begin(GpuSortIndexScan *scan, Relation heap, Relation index, IndexInfo *info)
@@ -121,7 +127,16 @@ gpusort_index_scan_run(GpuSortIndexScan *scan, GpuSortTakeIndexRow take, void *a
 
 /* --- a sample ------------------------------------------------------------- */
 
-/* Hands rows of a block on, if they satisfy the index's predicate. */
+/* A row may be too large for an index tuple, and that error must name the row
+ * that the build meets first. */
+static bool
+can_be_sampled(TupleDesc desc, Datum *values, bool *is_null)
+{
+	return !has_external_value(desc, values, is_null) &&
+		heap_compute_data_size(desc, values, is_null) <= SAMPLED_ROW_BYTES_MAX;
+}
+
+/* Hands rows of a block on, if they satisfy the predicate. */
 static void
 take_rows_of_block(GpuSortIndexScan *scan, TableScanDesc blocks, ExprState *predicate,
 				   EState *estate, TupleTableSlot *slot)
@@ -140,6 +155,8 @@ take_rows_of_block(GpuSortIndexScan *scan, TableScanDesc blocks, ExprState *pred
 		if (!ExecQual(predicate, econtext))
 			continue;
 		FormIndexDatum(scan->info, slot, estate, values, is_null);
+		if (!can_be_sampled(scan->index_desc, values, is_null))
+			continue;
 		take_table_row(scan->index, &slot->tts_tid, values, is_null, true, scan);
 		rows++;
 	}
@@ -153,7 +170,7 @@ gpusort_index_scan_sample(GpuSortIndexScan *scan, GpuSortTakeIndexRow take, void
 	Snapshot	snapshot;
 	EState	   *estate;
 	TupleTableSlot *slot;
-	ExprState  *predicate;
+	ExprState  *predicate = NULL;
 
 	/* another access method may have no blocks */
 	if (n == 0 || scan->heap->rd_tableam->scan_set_tidrange == NULL)
@@ -163,7 +180,8 @@ gpusort_index_scan_sample(GpuSortIndexScan *scan, GpuSortTakeIndexRow take, void
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	estate = CreateExecutorState();
 	slot = table_slot_create(scan->heap, NULL);
-	predicate = ExecPrepareQual(scan->info->ii_Predicate, estate);
+	if (!contain_leaked_vars((Node *) scan->info->ii_Predicate))
+		predicate = ExecPrepareQual(scan->info->ii_Predicate, estate);
 	for (BlockNumber i = 0; i < n; i++)
 	{
 		ItemPointerData first;

@@ -9,10 +9,10 @@
  *
  * The leader and the workers share a scan of the table, as in nbtree's own
  * parallel build (nbtsort.c), whose snapshot, lock modes and instrumentation
- * these are too.  The leader begins alone: its first rows decide the encodings,
- * and whether there is a job at all.  Then it starts the workers.  For a
- * partial index, whose rows may be few or late, it starts them before its scan.
- * If there is no job, the leader scans the whole table, and no worker runs.
+ * these are too.  The leader's first rows decide the encodings, and whether
+ * there is a job at all.  Until then, workers keep their rows, since a row may
+ * take long to evaluate.  If there is no job, all processes scan to the end, and
+ * PostgreSQL builds the index.
  *
  * When all rows are fed, all workers end but the first two.  The first loads
  * the index tuples that the leader makes of the sorted rows and checks
@@ -38,10 +38,12 @@
 #include "executor/instrument.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/condition_variable.h"
 #include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "utils/backend_status.h"
 #include "utils/snapmgr.h"
+#include "utils/tuplestore.h"
 
 #include "compat.h"
 #include "index/index_order.h"
@@ -65,15 +67,29 @@
 #define LOADER			0
 #define WRITER			1
 
+/* What the leader's first rows have led to. */
+typedef enum Decision
+{
+	UNDECIDED,
+	FEED,						/* there is a job */
+	DROP						/* there is none, and PostgreSQL builds the index */
+} Decision;
+
 /* The build, for the workers. */
 typedef struct SharedBuild
 {
 	Oid			heap;
 	Oid			index;
 	bool		concurrent;
-	bool		unique;
+	bool		unique;			/* false for VACUUM FULL, whatever the catalog says */
 	int64		query_id;
+	int			workers;
 	int			row_width;
+
+	/* set by the leader during the scan; the encodings too, before a decision
+	 * to feed */
+	pg_atomic_uint32 decision;
+	ConditionVariable decided;
 	GpuSortJobId job;
 } SharedBuild;
 
@@ -92,7 +108,7 @@ struct GpuSortIndexWorkers
 	ParallelContext *context;
 	const GpuSortIndexScan *scan;
 	Snapshot	snapshot;
-	bool		started;
+	Decision	decision;
 
 	/* in the DSM segment */
 	SharedBuild *build;
@@ -105,16 +121,46 @@ struct GpuSortIndexWorkers
 
 extern PGDLLEXPORT void gpusort_index_worker_main(dsm_segment *segment, shm_toc *toc);
 
+/* A worker's scan of its part of the table. */
+typedef struct WorkerScan
+{
+	SharedBuild *build;
+	const char *encodings;
+	GpuSortIndexScan scan;
+	Tuplestorestate *kept;		/* rows before the decision; NULL: it is known */
+	GpuSortKeys keys;
+	GpuSortFeed *feed;			/* NULL: rows are dropped, once there is a decision */
+	MemoryContext context;
+} WorkerScan;
+
 /* --- a worker ------------------------------------------------------------- */
 
 /* Feeds a row, whenever the job takes it. */
 static void
-feed_row(void *arg, TupleTableSlot *slot)
+feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 {
-	GpuSortFeed *feed = arg;
-
 	while (!gpusort_feed_row(feed, slot))
 		gpusort_job_wait_while_full(feed->job);
+}
+
+static void
+feed_kept_rows(WorkerScan *worker)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(worker->scan.row_desc, &TTSOpsMinimalTuple);
+	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext, "gpusort kept row",
+													  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_context = MemoryContextSwitchTo(row_context);
+
+	while (tuplestore_gettupleslot(worker->kept, true, false, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		slot_getallattrs(slot);
+		feed_row(worker->feed, slot);
+		MemoryContextReset(row_context);
+	}
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(row_context);
+	ExecDropSingleTupleTableSlot(slot);
 }
 
 /* Makes the keys as the leader has them.  The encodings tell which keys have
@@ -131,43 +177,97 @@ make_keys(const GpuSortIndexScan *scan, const char *encodings, GpuSortKeys *keys
 	gpusort_keys_make(order, n_keys, read, scan->row_desc, keys);
 }
 
-/* Scans this worker's part of the table.  The leader's feed has the number
- * behind the workers'. */
+/* The leader's feed has the number behind the workers'. */
 static void
-feed_part(Relation heap, Relation index, shm_toc *toc, const SharedBuild *build,
-		  WorkerFigures *figures)
+follow_decision(WorkerScan *worker, Decision decision)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(worker->context);
+
+	if (decision == FEED)
+	{
+		pg_read_barrier();
+		make_keys(&worker->scan, worker->encodings, &worker->keys);
+		worker->feed = gpusort_feed_begin(&worker->scan.format, &worker->keys,
+										  worker->build->row_width,
+										  gpusort_job_attach(&worker->build->job),
+										  ParallelWorkerNumber);
+		feed_kept_rows(worker);
+	}
+	tuplestore_end(worker->kept);
+	worker->kept = NULL;
+	MemoryContextSwitchTo(old_context);
+}
+
+static void
+take_row(void *arg, TupleTableSlot *slot)
+{
+	WorkerScan *worker = arg;
+
+	if (unlikely(worker->kept != NULL))
+	{
+		Decision	decision = pg_atomic_read_u32(&worker->build->decision);
+
+		if (decision == UNDECIDED)
+		{
+			tuplestore_puttupleslot(worker->kept, slot);
+			return;
+		}
+		follow_decision(worker, decision);
+	}
+	if (worker->feed != NULL)
+		feed_row(worker->feed, slot);
+}
+
+static Decision
+wait_for_decision(SharedBuild *build)
+{
+	Decision	decision;
+
+	while (decision = pg_atomic_read_u32(&build->decision), decision == UNDECIDED)
+		ConditionVariableSleep(&build->decided, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	ConditionVariableCancelSleep();
+	return decision;
+}
+
+/* Scans this worker's part of the table.  False: the rows have been dropped.
+ * Rows that are kept take a share of maintenance_work_mem, as those of
+ * PostgreSQL's workers do. */
+static bool
+feed_part(Relation heap, Relation index, shm_toc *toc, SharedBuild *build, WorkerFigures *figures)
 {
 	IndexInfo  *info = BuildIndexInfo(index);
-	GpuSortIndexScan scan;
-	GpuSortKeys keys;
-	GpuSortFeed *feed;
+	TableScanDesc part = compat_begin_parallel_scan(heap, shm_toc_lookup(toc, KEY_SCAN, false));
+	WorkerScan	worker = {
+		.build = build,
+		.encodings = shm_toc_lookup(toc, KEY_ENCODINGS, false),
+		.kept = tuplestore_begin_heap(false, false, maintenance_work_mem / (build->workers + 1)),
+		.context = CurrentMemoryContext,
+	};
 
 	info->ii_Concurrent = build->concurrent;
-	gpusort_index_scan_begin(&scan, heap, index, info);
-	make_keys(&scan, shm_toc_lookup(toc, KEY_ENCODINGS, false), &keys);
-	feed = gpusort_feed_begin(&scan.format, &keys, build->row_width,
-							  gpusort_job_attach(&build->job), ParallelWorkerNumber);
-	figures->heap_tuples =
-		gpusort_index_scan_run(&scan, feed_row, feed,
-							   compat_begin_parallel_scan(heap,
-														  shm_toc_lookup(toc, KEY_SCAN, false)),
-							   false);
-	figures->rows = scan.rows;
+	gpusort_index_scan_begin(&worker.scan, heap, index, info);
+	figures->heap_tuples = gpusort_index_scan_run(&worker.scan, take_row, &worker, part, false);
+	figures->rows = worker.scan.rows;
 	figures->broken_hot_chain = info->ii_BrokenHotChain;
-	gpusort_feed_finish(feed);
+	if (worker.kept != NULL)
+		follow_decision(&worker, wait_for_decision(build));
+	if (worker.feed == NULL)
+		return false;
+	gpusort_feed_finish(worker.feed);
+	return true;
 }
 
 /* Loads the index tuples, which the leader begins to send when all rows are
  * fed. */
 static void
-load_tuples(Relation heap, Relation index, bool unique, dsm_segment *segment, shm_toc *toc)
+load_tuples(Relation index, bool unique, dsm_segment *segment, shm_toc *toc)
 {
 	shm_mq	   *tuples = shm_toc_lookup(toc, KEY_TUPLES, false);
 	shm_mq	   *pages = shm_toc_lookup(toc, KEY_PAGES, false);
 
 	shm_mq_set_receiver(tuples, MyProc);
 	shm_mq_set_sender(pages, MyProc);
-	gpusort_load_batches_serve(heap, index, unique, shm_mq_attach(tuples, segment, NULL),
+	gpusort_load_batches_serve(index, unique, shm_mq_attach(tuples, segment, NULL),
 							   shm_mq_attach(pages, segment, NULL));
 }
 
@@ -175,7 +275,7 @@ load_tuples(Relation heap, Relation index, bool unique, dsm_segment *segment, sh
 void
 gpusort_index_worker_main(dsm_segment *segment, shm_toc *toc)
 {
-	const SharedBuild *build = shm_toc_lookup(toc, KEY_BUILD, false);
+	SharedBuild *build = shm_toc_lookup(toc, KEY_BUILD, false);
 	WorkerFigures *figures =
 		&((WorkerFigures *) shm_toc_lookup(toc, KEY_FIGURES, false))[ParallelWorkerNumber];
 	LOCKMODE	heap_lock = build->concurrent ? ShareUpdateExclusiveLock : ShareLock;
@@ -183,6 +283,7 @@ gpusort_index_worker_main(dsm_segment *segment, shm_toc *toc)
 	shm_mq	   *pages = shm_toc_lookup(toc, KEY_PAGES, false);
 	Relation	heap;
 	Relation	index;
+	bool		fed;
 
 	debug_query_string = shm_toc_lookup(toc, KEY_QUERY, true);
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
@@ -194,10 +295,10 @@ gpusort_index_worker_main(dsm_segment *segment, shm_toc *toc)
 	 * writer */
 	if (ParallelWorkerNumber == WRITER)
 		shm_mq_set_receiver(pages, MyProc);
-	feed_part(heap, index, toc, build, figures);
-	if (ParallelWorkerNumber == LOADER)
-		load_tuples(heap, index, build->unique, segment, toc);
-	if (ParallelWorkerNumber == WRITER)
+	fed = feed_part(heap, index, toc, build, figures);
+	if (fed && ParallelWorkerNumber == LOADER)
+		load_tuples(index, build->unique, segment, toc);
+	if (fed && ParallelWorkerNumber == WRITER)
 		gpusort_page_queue_serve(index, shm_mq_attach(pages, segment, NULL));
 	InstrEndParallelQuery(&figures->buffers, &figures->wal);
 	index_close(index, index_lock);
@@ -265,7 +366,10 @@ fill_segment(GpuSortIndexWorkers *workers, int row_width)
 	build->concurrent = scan->info->ii_Concurrent;
 	build->unique = scan->info->ii_Unique;
 	build->query_id = pgstat_get_my_query_id();
+	build->workers = workers->context->nworkers;
 	build->row_width = row_width;
+	pg_atomic_init_u32(&build->decision, UNDECIDED);
+	ConditionVariableInit(&build->decided);
 	workers->build = build;
 	workers->shared_scan = allocate(workers, KEY_SCAN,
 									table_parallelscan_estimate(scan->heap, workers->snapshot));
@@ -317,7 +421,14 @@ gpusort_index_workers_begin(const GpuSortIndexScan *scan, GpuSortSpec *spec)
 		return NULL;
 	}
 	fill_segment(workers, spec->row_width);
-	spec->workers = n;
+	LaunchParallelWorkers(workers->context);
+	if (workers->context->nworkers_launched == 0)
+	{
+		/* operators may do what parallel mode forbids */
+		leave_parallel_mode(workers);
+		return NULL;
+	}
+	spec->workers = workers->context->nworkers_launched;
 	return workers;
 }
 
@@ -329,26 +440,38 @@ gpusort_index_workers_leader_scan(const GpuSortIndexWorkers *workers)
 	return compat_begin_parallel_scan(workers->scan->heap, workers->shared_scan);
 }
 
+static void
+decide(GpuSortIndexWorkers *workers, Decision decision)
+{
+	pg_write_barrier();
+	pg_atomic_write_u32(&workers->build->decision, decision);
+	ConditionVariableBroadcast(&workers->build->decided);
+	workers->decision = decision;
+}
+
 void
-gpusort_index_workers_start(GpuSortIndexWorkers *workers, const GpuSortTuplesort *sort)
+gpusort_index_workers_tell(GpuSortIndexWorkers *workers, const GpuSortTuplesort *sort)
 {
 	const GpuSortKeyEncoding *encodings;
 	int			n_encodings;
 	StringInfoData bytes;
 
-	if (workers->started)
+	if (likely(workers->decision != UNDECIDED))
 		return;
 	encodings = gpusort_tuplesort_encodings(sort, &workers->build->job, &n_encodings);
 	if (encodings == NULL)
+	{
+		if (gpusort_tuplesort_native_reason(sort) != GPUSORT_NATIVE_NONE)
+			decide(workers, DROP);
 		return;
+	}
 	initStringInfo(&bytes);
 	gpusort_encodings_write(encodings, n_encodings, &bytes);
 	if ((Size) bytes.len > workers->encodings_bytes)
 		elog(ERROR, "gpusort has no room for %d bytes of encodings", bytes.len);
 	memcpy(workers->encodings, bytes.data, bytes.len);
 	pfree(bytes.data);
-	LaunchParallelWorkers(workers->context);
-	workers->started = true;
+	decide(workers, FEED);
 }
 
 /* The wait for their start raises an error if one cannot start, so the wait for
@@ -360,11 +483,15 @@ gpusort_index_workers_wait(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
 	ParallelContext *context = workers->context;
 	double		fed = 0;
 
-	if (workers->started)
+	if (workers->decision == UNDECIDED)
 	{
-		WaitForParallelWorkersToAttach(context);
-		gpusort_tuplesort_wait_for_feeders(sort, context->nworkers_launched);
+		gpusort_tuplesort_leave_array(sort);
+		gpusort_index_workers_tell(workers, sort);
 	}
+	if (workers->decision == DROP)
+		return false;
+	WaitForParallelWorkersToAttach(context);
+	gpusort_tuplesort_wait_for_feeders(sort, context->nworkers_launched);
 	for (int i = 0; i < context->nworkers_launched; i++)
 	{
 		const WorkerFigures *figures = &workers->figures[i];
@@ -376,11 +503,7 @@ gpusort_index_workers_wait(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
 	*rows += fed;
 	elog(DEBUG1, "gpusort: %d workers fed %.0f of %.0f rows of index \"%s\"",
 		 context->nworkers_launched, fed, *rows, RelationGetRelationName(workers->scan->index));
-	if (context->nworkers_launched > 0)
-		return true;
-	/* operators may do what parallel mode forbids */
-	gpusort_index_workers_end(workers);
-	return false;
+	return true;
 }
 
 shm_mq_handle *

@@ -3,9 +3,9 @@
  *	  Parallel workers of an index build, which scan the table and feed the
  *	  sort's job; one of them then loads the index, and one writes its pages.
  *
- * Life: begin; the leader runs its own part of the shared scan and starts the
- * workers when its sort has a job; wait; end.  The session is in parallel mode
- * from begin to end.
+ * Life: begin; the leader runs its own part of the shared scan, and tells the
+ * workers as soon as its sort has a job; wait; end.  The session is in parallel
+ * mode from begin to end.
  */
 #ifndef GPUSORT_INDEX_WORKERS_H
 #define GPUSORT_INDEX_WORKERS_H
@@ -20,24 +20,22 @@
 
 typedef struct GpuSortIndexWorkers GpuSortIndexWorkers;
 
-/*
- * Prepares the workers that the planner has granted the build, and sets the
- * sort's number of workers (spec->workers) to theirs.  They do not run yet.
- * NULL: there are none, and the build is serial.  Memory: the current context.
- */
+/* Starts the workers that the planner has granted the build, and sets the sort's
+ * number of workers (spec->workers) to theirs.  NULL: there are none, and the
+ * build is serial.  Memory: the current context. */
 extern GpuSortIndexWorkers *gpusort_index_workers_begin(const GpuSortIndexScan *scan,
 														GpuSortSpec *spec);
 
 /* Begins the leader's part of the scan. */
 extern TableScanDesc gpusort_index_workers_leader_scan(const GpuSortIndexWorkers *workers);
 
-/* Starts the workers if they do not run yet and the sort has a job. */
-extern void gpusort_index_workers_start(GpuSortIndexWorkers *workers,
-										const GpuSortTuplesort *sort);
+/* Tells the workers that the sort has a job, or is native, once it has or is. */
+extern void gpusort_index_workers_tell(GpuSortIndexWorkers *workers,
+									   const GpuSortTuplesort *sort);
 
 /* Waits until the workers have fed their last rows.  Adds the table's rows that
- * they have scanned to *heap_tuples, and the index's to *rows.  False: no
- * worker has run, and this was the end. */
+ * they have scanned to *heap_tuples, and the index's to *rows.  False: the sort
+ * is native, and has not got their rows. */
 extern bool gpusort_index_workers_wait(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
 									   double *heap_tuples, double *rows);
 

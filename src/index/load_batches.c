@@ -94,13 +94,13 @@ hand_over(GpuSortLoadBatches *batches)
 /* --- interface ------------------------------------------------------------ */
 
 GpuSortLoadBatches *
-gpusort_load_batches_begin(Relation heap, Relation index, bool unique, shm_mq_handle *worker)
+gpusort_load_batches_begin(Relation index, bool unique, shm_mq_handle *worker)
 {
 	GpuSortLoadBatches *batches = palloc0(sizeof(GpuSortLoadBatches));
 
 	batches->worker = worker;
 	if (worker == NULL)
-		batches->load = gpusort_btree_load_begin(heap, index, unique, NULL);
+		batches->load = gpusort_btree_load_begin(index, unique, NULL);
 	batches->filling = palloc0(sizeof(Batch));
 	batches->other = palloc0(sizeof(Batch));
 	return batches;
@@ -137,7 +137,7 @@ gpusort_load_batches_end(GpuSortLoadBatches *batches)
 }
 
 void
-gpusort_load_batches_serve(Relation heap, Relation index, bool unique, shm_mq_handle *queue,
+gpusort_load_batches_serve(Relation index, bool unique, shm_mq_handle *queue,
 						   shm_mq_handle *writer)
 {
 	GpuSortBtreeLoad *load = NULL;
@@ -149,7 +149,7 @@ gpusort_load_batches_serve(Relation heap, Relation index, bool unique, shm_mq_ha
 		const Batch *batch = message;
 
 		if (load == NULL)
-			load = gpusort_btree_load_begin(heap, index, unique, writer);
+			load = gpusort_btree_load_begin(index, unique, writer);
 		load_batch(load, batch);
 		if (!batch->is_last)
 			continue;

@@ -22,7 +22,7 @@ typedef struct GpuSortLoadBatches GpuSortLoadBatches;
  * that runs gpusort_load_batches_serve, sends it the tuples.  unique: as of
  * gpusort_btree_load_begin.  Memory: the current context.
  */
-extern GpuSortLoadBatches *gpusort_load_batches_begin(Relation heap, Relation index, bool unique,
+extern GpuSortLoadBatches *gpusort_load_batches_begin(Relation index, bool unique,
 													  shm_mq_handle *worker);
 
 /* Returns a place for the next tuple, with room for any.  The tuple added last
@@ -37,7 +37,7 @@ extern void gpusort_load_batches_end(GpuSortLoadBatches *batches);
 
 /* In a worker: loads the tuples that come.  If the sender goes before it has
  * ended, there is no index.  writer: as of gpusort_page_queue_begin. */
-extern void gpusort_load_batches_serve(Relation heap, Relation index, bool unique,
-									   shm_mq_handle *queue, shm_mq_handle *writer);
+extern void gpusort_load_batches_serve(Relation index, bool unique, shm_mq_handle *queue,
+									   shm_mq_handle *writer);
 
 #endif							/* GPUSORT_LOAD_BATCHES_H */

@@ -50,8 +50,9 @@ extern bool gpusort_tuplesort_restart(GpuSortTuplesort *sort);
 extern const GpuSortKeyEncoding *gpusort_tuplesort_encodings(const GpuSortTuplesort *sort,
 															 GpuSortJobId *job, int *n_encodings);
 
-/* Lets a sort that has just begun ask for a job at once, with encodings by
- * statistics.  For feeders that are not to wait for the first rows. */
+/* Ends the array's stage, whatever rows it has: the sort of a parallel plan has
+ * a job then, or is native.  For feeders that wait for that, when this process
+ * has no more rows. */
 extern void gpusort_tuplesort_leave_array(GpuSortTuplesort *sort);
 
 /* Takes the slot's row.  In a parallel plan the feed nodes have returned it,

@@ -120,13 +120,14 @@ my $lost = qr/ERROR:  58000: the sort device failed during a sort.*DETAIL:  .*HI
 make_gate($node);
 my $gates = 0;
 
-# One row alone asks for the gate's file.
+# One row alone asks for the gate's file.  Another statement than the usual one has %s for its name.
 sub send_to_gate
 {
-	my ($session, $at) = @_;
+	my ($session, $at, $statement) = @_;
 
 	$session->{gate} = 'gate_' . $gates++;
-	$session->send($hash =~ s/random\(\) < 2/random() < 2 and (id <> $at or gate(id, $at, '$session->{gate}') > 0)/r);
+	$session->send(defined $statement ? sprintf $statement, $session->{gate} :
+		$hash =~ s/random\(\) < 2/random() < 2 and (id <> $at or gate(id, $at, '$session->{gate}') > 0)/r);
 	$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $session->{pid}") or fail('a session did not come to its gate');
 }
 
@@ -136,11 +137,11 @@ sub open_gate { append_to_file($node->data_dir . "/$_[0]{gate}", '') }
 # has sent.  The service is halted.
 sub enter
 {
-	my ($n) = @_;
+	my ($n, $statement) = @_;
 	my @sessions = map { GpuSortTest::Session->new($node) } 1 .. $n;
 	my %seen;
 
-	send_to_gate($_, 1000) for @sessions;
+	send_to_gate($_, 1000, $statement) for @sessions;
 	$node->poll_query_until('postgres', "select open_jobs = $n and reserved_bytes > 0 from gpusort_devices") or fail('the jobs are not open');
 	my $at = { service => stop_service($node), sessions => \@sessions };
 	for my $session (@sessions)
@@ -264,6 +265,32 @@ leave($at);
 is(service_pid($node), $pid, 'it is still the same service');
 is($node->safe_psql('postgres', $hash), $right, 'the rows are right');
 nothing_left_over($node, 'corrupt chunks');
+
+# a row of an index build that comes back with a length of no index tuple: its statement fails, and no other one
+$node->safe_psql('postgres', q{create function held(i int4, at int4, name text) returns int4 immutable parallel safe language plpgsql as $$ begin return gate(i, at, name); end $$});
+my @changes = (4, 12000, 200000, -1000000);
+$at = enter(scalar @changes, q{set gpusort.index_builds = on; create index on wide (held(id, 1000, '%s')) include (filler)});
+for my $i (0 .. $#changes)
+{
+	my $chunk = $place{pool} + $at->{sessions}[$i]{sent}[0] * $buffer_bytes;
+	my ($row_start, $data) = (unpack 'L*', peek($chunk, 32))[ 4, 7 ];
+	my $row = $chunk + $data + 8 * unpack 'L', peek($chunk + $row_start, 4);
+	my $bytes = unpack 'L', peek($row, 4);
+
+	cmp_ok($bytes, '>', 200, 'a row is found');
+	$changes[$i] = $bytes + $changes[$i] & 0xffffffff;
+	poke($row, pack 'L', $changes[$i]);
+}
+continue_service($at->{service});
+for my $i (0 .. $#changes)
+{
+	$at->{sessions}[$i]->finish;
+	like($at->{sessions}[$i]->error,
+		qr/ERROR:  XX001: device returned a row of $changes[$i] bytes for an index\nDETAIL:  Rows of its columns have from 24 to \d+ bytes/, "$changes[$i] bytes: the error");
+}
+leave($at);
+is($node->safe_psql('postgres', $hash), $right, 'wrong lengths: the server is up, and the rows are right');
+nothing_left_over($node, 'wrong lengths');
 
 # numbers of blocks: one that there is not fails its job, the number of another is noticed
 my $ordered = 'select nullif(k, 258539) as k, id, filler from wide order by 1, id';

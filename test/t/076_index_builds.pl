@@ -229,6 +229,21 @@ SKIP:
 	like($err, qr/device returned rows for index "w_wrong" out of order/, 'rows out of order are an error, and no index');
 }
 
+# --- operator classes that contradict themselves
+# wins: rock, paper and scissors are no order.  after: of two rows, each comes after the other.
+$node->safe_psql('postgres', q{
+	create function wins(a int4, b int4) returns int4 immutable parallel safe language sql as $$ select case (a - b) % 3 when 0 then 0 when 1 then 1 when -2 then 1 else -1 end $$;
+	create function after(a int4, b int4) returns int4 immutable parallel safe language sql as $$ select case when a = b then 0 else 1 end $$;
+	create operator class reversed for type int4 using btree as operator 1 >, operator 2 >=, operator 3 =, operator 4 <=, operator 5 <, function 1 btint4cmp(int4, int4);
+	create operator class winning for type int4 using btree as operator 1 <, operator 2 <=, operator 3 =, operator 4 >=, operator 5 >, function 1 wins(int4, int4)});
+make_operator_class($node, 'own_winning', 'wins');
+make_operator_class($node, 'mutual', 'after');
+is(build_both('', 'd', $_), $native, "index $_") for '(id reversed)', '(id reversed desc)', '(few, id reversed)';
+is(builds("create index confused on d $_; drop index confused"), '{"native_index_key": 1}', "index $_") for '(dup winning)', '(few, dup winning)';
+is(builds('create index confused on d ((few % 5), id own_winning); drop index confused'), n(1), 'a class with operators of its own, which no order can be seen to break');
+like(errors_of('on', 'create index confused on d ((few % 5), id mutual)'),
+	qr/ERROR:  42P17: operator class (?:public\.)?mutual gives the rows of index "confused" no order\nDETAIL:  Its comparison function contradicts itself about the rows \(\d+,\d+\) and \(\d+,\d+\)\.\nHINT: /, 'another is the error');
+
 # --- a standby, and a crash right after builds
 # a checkpoint must not remove what the standby lacks
 $node->safe_psql('postgres', q{select pg_create_physical_replication_slot('standby', true)});
@@ -256,5 +271,20 @@ $node->start;
 wait_for_state($node, 'serving');
 is($node->safe_psql('postgres', "select count(bt_index_parent_check(i, true, true)) from unnest(array['crash_large', 'crash_few', 'crash_unique', 'dp', 'ulk']::regclass[]) i"), '5', 'indexes survive a crash');
 nothing_left_over($node, 'index builds');
+
+# --- REINDEX is a repair: an index is built though others of its table cannot be opened
+$node->safe_psql('postgres', q{
+	create extension bloom;
+	create table repaired as select i as id, hashint4(i) as k from generate_series(1, 20000) i;
+	create index r_id on repaired (id);
+	create index r_damaged on repaired (k);
+	create index r_bloom on repaired using bloom (k);
+	update pg_proc set probin = '$libdir/is_missing' where proname = 'blhandler';
+	delete from pg_attribute where attrelid = 'r_damaged'::regclass and attnum = 1});
+for my $case ([ 'reindex index r_id', 'r_id' ], [ 'reindex index concurrently r_id', 'r_id' ], [ 'create index r_k on repaired (k)', 'r_k' ],
+	[ 'create index concurrently r_both on repaired (k, id)', 'r_both' ])
+{
+	is(builds(@$case), n(1), "beside damaged indexes: $case->[0]");
+}
 $node->stop;
 done_testing();

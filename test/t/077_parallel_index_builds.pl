@@ -4,7 +4,6 @@
 #
 # A build logs at DEBUG1 how many rows its workers have fed.  Where a test needs a worker that feeds, the index is on
 # in_worker(i): in the leader it waits, from the leader's second row on, until the file "go" is in the data directory.
-# Such an index has no text among its keys, since the leader would take a sample.
 use strict;
 use warnings;
 
@@ -36,10 +35,12 @@ $node->safe_psql('postgres', q{
 
 	create function in_worker(i int4) returns int4 immutable parallel safe language plpgsql as $$
 		begin
-			if pg_backend_pid() = current_setting('test.leader', true)::int and i > 1 then
-				while pg_stat_file('go', true) is null loop
+			if pg_backend_pid() = current_setting('test.leader', true)::int and pg_stat_file('go', true) is null then
+				-- the lock tells that this is not the first row
+				while exists (select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()) and pg_stat_file('go', true) is null loop
 					perform pg_sleep(0.01);
 				end loop;
+				perform pg_advisory_xact_lock(pg_backend_pid());
 			end if;
 			return i;
 		end $$;
@@ -169,13 +170,14 @@ my $buffers = q{select bool_and(shared_blks_hit + shared_blks_read > pg_relation
 is($node->safe_psql('postgres', $buffers), 't', "the worker's buffers are counted");
 $gated->close;
 
-# the workers of a partial index do not wait for the leader's first rows
-$gated = begin_gated('create index late on d (k8) where in_worker(id) > 39000');
-ok(wait_for_fed_rows($gated, 0), 'a worker feeds rows while the leader has found none');
+# workers scan before the leader has its first rows, and feed what they have kept
+my $waits = q{wait_event = 'ParallelCreateIndexScan'};
+$gated = begin_gated('create index late on d (k8, ti) where in_worker(id) > 39000');
+ok($node->poll_query_until('postgres', "select bool_and($waits) from pg_stat_activity where leader_pid = $gated->{pid}"), 'a worker has scanned the table while the leader has found no row');
 open_gate();
 $gated->finish;
 ($launched, $rows) = fed($gated->error);
-cmp_ok($rows, '>', 0, 'it has fed them') or diag $gated->error;
+cmp_ok($rows, '>', 0, 'it feeds its rows then') or diag $gated->error;
 is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_index_parent_check('late', true, true), reltuples from pg_class where relname = 'late'; drop index late}), '|1000', 'and they are in the index');
 $gated->close;
 
@@ -205,6 +207,12 @@ for my $n (0, 1, 2)
 	$said = build('d', $n, q{create unique index failed on d ((id / 2))});
 	like($said, qr/ERROR:  could not create unique index "failed"\nDETAIL:  Key \(\(id \/ 2\)\)=\(\d+\) is duplicated\./, "duplicates with $n workers");
 }
+# PostgreSQL's leader loads the index, so it raises the error
+$node->safe_psql('postgres', q{create table longest as select i, case when i = 15000 then (select string_agg(md5((i * j)::text), '') from generate_series(1, 120) j) else i::text end as t from generate_series(1, 20000) i});
+my ($ours, $natively) = map { build('longest', 2, "set gpusort.index_builds = $_; create index failed on longest (t)") =~ s/^psql:\S+ //mgr } qw(on off);
+like($natively, qr/ERROR:  index row size 3\d+ exceeds btree version 4 maximum/, 'a row too large for the index');
+like($ours, qr/gpusort: 2 workers fed/, 'with workers');
+is($ours =~ s/.*(?=ERROR:)//sr, $natively =~ s/.*(?=ERROR:)//sr, "the error is PostgreSQL's");
 nothing_left_over($node, 'errors');
 $node->safe_psql('postgres', q{alter table d set (parallel_workers = 1)});
 
@@ -242,7 +250,7 @@ is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_ind
 
 # --- no workers
 my @alone = fed(build('d', 4, 'set max_parallel_workers = 0; create index alone on d (k8)'));
-is_deeply(\@alone, [ 0, 0 ], 'workers that cannot be started are not missed');
+is_deeply(\@alone, [], 'workers that cannot be started are not missed');
 is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_index_parent_check('alone', true, true); drop index alone}), '', 'the leader has scanned the whole table');
 $node->safe_psql('postgres', q{
 	create function trapped(a int4, b int4) returns int4 immutable language plpgsql as $$
@@ -250,17 +258,34 @@ $node->safe_psql('postgres', q{
 			return btint4cmp(a, b);
 		exception when others then
 			return 0;
-		end $$;
-	create operator class trapped for type int4 using btree as
-		operator 1 <, operator 2 <=, operator 3 =, operator 4 >=, operator 5 >, function 1 trapped(int4, int4)});
+		end $$});
+make_operator_class($node, 'trapped', 'trapped');
 like(build('d', 4, 'set max_parallel_workers = 0; create index trapped on d (few, id trapped) where id < 4000; drop index trapped'),
-	qr/^(?!.*ERROR).*gpusort: 0 workers fed 0 of \d+ rows of index "trapped"/s, 'then comparisons may begin subtransactions, since the session is not in parallel mode');
+	qr/^(?!.*(?:ERROR|gpusort left))/s, 'then comparisons may begin subtransactions, since the session is not in parallel mode');
 is_deeply([ fed(build('d', 4, "set gpusort.enabled = off; create index alone on d (k8); drop index alone")) ], [], "PostgreSQL's own build has its own workers");
 $node->safe_psql('postgres', 'create table d500 as select * from d limit 500; create table d0 (k8 int8)');
-like(build('d500', 4, 'set gpusort.min_rows = 1000; create index on d500 (k8)'), qr/gpusort: 0 workers fed 0 of 500 rows/, 'few rows need no workers');
-like(build('d0', 4, 'create index on d0 (k8)'), qr/gpusort: 0 workers fed 0 of 0 rows/, 'nor do none');
-like(build('d', 4, 'set gpusort.min_rows = 1000; create index selective on d (k8) where id < 500; drop index selective'), qr/gpusort: 4 workers fed \d+ of 499 rows/, 'but a scan that finds few rows does');
+like(build('d500', 4, 'set gpusort.min_rows = 1000; create index on d500 (k8)'), qr/gpusort: 4 workers fed \d+ of 500 rows/, 'few rows have workers too');
+like(build('d0', 4, 'create index on d0 (k8)'), qr/gpusort: 4 workers fed 0 of 0 rows/, 'or no rows');
+like(build('d', 4, 'set gpusort.min_rows = 1000; create index selective on d (k8) where id < 500; drop index selective'), qr/gpusort: 4 workers fed \d+ of 499 rows/, 'and a scan that finds few rows');
 like(build('d', 4, 'create index selective on d (k8) where false; drop index selective'), qr/gpusort: 4 workers fed 0 of 0 rows/, 'or none');
+
+# --- the device takes no sort while workers scan: PostgreSQL builds the index
+$node->safe_psql('postgres', 'alter table d set (parallel_workers = 2)');
+my $service = stop_service($node);
+my $refused = GpuSortTest::Session->new($node);
+$refused->query('set gpusort.index_builds = on; set client_min_messages = debug1');
+$refused->send('create index refused on d (upper(ti), few)');
+$refused->wait_until_waiting or fail('the build does not wait for the service');
+ok($node->poll_query_until('postgres', "select count(*) = 2 and bool_and($waits) from pg_stat_activity where leader_pid = $refused->{pid}"), 'workers have kept all rows');
+kill 'TERM', $service;
+continue_service($service);
+$refused->finish;
+like($refused->error, qr/^(?!.*ERROR).*gpusort left index "refused" of table "d" to PostgreSQL: no device serves/s, 'a sort is refused');
+$refused->close;
+wait_for_state($node, 'serving');
+$node->safe_psql('postgres', 'alter table d set (parallel_workers = 0); create index native on d (upper(ti), few)');
+is($node->safe_psql('postgres', q{select same_pages('native', 'refused'); drop index native, refused}), 'same', 'the pages are the same');
+nothing_left_over($node, 'a refused sort');
 
 # --- a build beside changes
 my $said = build_beside_writer($node, 2);

@@ -11,6 +11,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use GpuSortTest;
+use IndexBuilds;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -43,8 +44,6 @@ sub make_rows
 				end loop;
 				return btint4cmp(a, b);
 			end \$\$;
-		create operator class held for type int4 using btree as
-			operator 1 <, operator 2 <=, operator 3 =, operator 4 >=, operator 5 >, function 1 compare(int4, int4);
 		create table t as select i as id, i % 4000 as tenth, least(i, $rows - 1) as nearly, repeat(md5(i::text), 7) as filler from generate_series(1, $rows) i;
 		-- the indexes that are there, each checked
 		create function whole_indexes() returns text language plpgsql as \$\$
@@ -55,6 +54,7 @@ sub make_rows
 				end if;
 				return string_agg(relname, ' ' order by relname) from pg_class where relname ~ '^ix';
 			end \$\$});
+	make_operator_class($node, 'held', 'compare');
 	return;
 }
 

@@ -11,7 +11,7 @@ use Exporter 'import';
 use GpuSortTest;
 use Test::More;
 
-our @EXPORT = qw(make_index_checks make_index_tables make_dead_rows build_beside_writer);
+our @EXPORT = qw(make_index_checks make_index_tables make_dead_rows make_operator_class build_beside_writer);
 
 # same_pages(a, b) compares the pages of two indexes, but for their LSNs and checksums.  built() has the counters of index
 # builds that are not 0.
@@ -73,6 +73,20 @@ sub make_dead_rows
 		update dead set t = t || 'x' where id % 5 = 0;
 		delete from dead where id % 7 = 0});
 	return $old;
+}
+
+# An operator class for int4 by this comparison function.  It has operators of its own: if they were those of another class, the
+# index would be PostgreSQL's.
+sub make_operator_class
+{
+	my ($node, $name, $function) = @_;
+	my @operators = ([ '<', 'lt' ], [ '<=', 'le' ], [ '=', 'eq' ], [ '>=', 'ge' ], [ '>', 'gt' ]);
+
+	$node->safe_psql('postgres', "create schema operators_of_$name;"
+		  . join('', map { "create operator operators_of_$name.$_->[0] (function = int4$_->[1], leftarg = int4, rightarg = int4);" } @operators)
+		  . "create operator class $name for type int4 using btree as function 1 $function(int4, int4)"
+		  . join('', map { ", operator $_ operators_of_$name.$operators[$_ - 1][0]" } 1 .. 5));
+	return;
 }
 
 # Builds an index CONCURRENTLY while a transaction has changed the table, which has so many workers.  Returns what the session
