@@ -286,6 +286,8 @@ feed_table(IndexBuild *build)
 		start_workers_early(build);
 		shared_scan = gpusort_index_workers_leader_scan(build->workers);
 	}
+	else if (build->info->ii_Predicate == NIL)	/* the sample tells more than first rows */
+		gpusort_tuplesort_leave_array(build->sort);
 	heap_tuples = gpusort_index_scan_run(&build->scan, put_row, build, shared_scan, true);
 	build->rows = build->scan.rows;
 	if (build->workers != NULL &&
