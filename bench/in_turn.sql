@@ -1,12 +1,20 @@
 -- in_turn(query, rounds, round_ms): runs a query with gpusort.enabled off and on in turn, so that what else the
--- machine does meets both.  Returns the medians of one run, off and on, in microseconds: by the clock, and of the
--- session's own time on a processor; the ratios on / off of both; runs in a round; rounds.
+-- machine does meets both.  Returns the medians of one run, off and on, in microseconds: by the clock, and the time
+-- on processors of the session and the service; the ratios on / off of both; runs in a round; rounds.  Parallel
+-- workers' time is not in it.
 create type times as (us float8, cpu_us float8);
+-- The service's threads; there is no service where no device serves.
+create function service_cpu_us() returns float8 language sql as $$
+	select coalesce(sum(split_part(pg_read_file(format('/proc/%s/task/%s/schedstat', service_pid, thread), 0, 100, true), ' ', 1)::float8), 0) / 1000
+		from (select distinct service_pid from gpusort_devices where service_pid is not null) s, pg_ls_dir(format('/proc/%s/task', service_pid)) thread
+$$;
 -- The kernel brings the figure up to date when a process gives its processor up, and else some times a second.
 create function cpu_us() returns float8 language plpgsql as $$
+declare
+	service_us float8 := service_cpu_us();
 begin
 	perform pg_sleep(0.00005);
-	return split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::float8 / 1000;
+	return service_us + split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::float8 / 1000;
 end $$;
 create function on_side(side text, query text, loops int) returns times language plpgsql as $$
 declare

@@ -289,6 +289,9 @@ feed_table(IndexBuild *build, GpuSortNativeReason *reason)
 
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
+	/* the sample tells more than first rows */
+	if (build->workers == NULL && build->spec.sample != NULL && build->info->ii_Predicate == NIL)
+		gpusort_tuplesort_leave_array(build->sort);
 	heap_tuples = gpusort_index_scan_run(&build->scan, put_row, build, shared_scan, true);
 	build->rows = build->scan.rows;
 	if (build->workers != NULL &&

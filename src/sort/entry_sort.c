@@ -57,24 +57,26 @@ move_by_digit(const GpuSortEntry *from, GpuSortEntry *to, uint64 n, int digit, c
 }
 
 /* Sorts by radix, from the last digit to the first, except for digits that all
- * entries have in common.  Returns the array that the entries are in then. */
+ * entries have in common.  Few values differ in few digits, so these are found
+ * before any is counted.  Returns the array that the entries are in then. */
 static GpuSortEntry *
 sort_by_radix(GpuSortEntry *entries, GpuSortEntry *other, uint64 n)
 {
-	uint32		counts[DIGITS][DIGIT_VALUES];
+	uint64		differing = 0;	/* bits */
 
-	memset(counts, 0, sizeof(counts));
-	for (uint64 i = 0; i < n; i++)
-		for (int d = 0; d < DIGITS; d++)
-			counts[d][digit_of(entries[i].word, d)]++;
+	for (uint64 i = 1; i < n; i++)
+		differing |= entries[i].word ^ entries[0].word;
 	for (int d = 0; d < DIGITS; d++)
 	{
+		uint32		counts[DIGIT_VALUES] = {0};
 		GpuSortEntry *moved = other;
 
-		if (counts[d][digit_of(entries[0].word, d)] == n)
+		if (digit_of(differing, d) == 0)
 			continue;
 		CHECK_FOR_INTERRUPTS();
-		move_by_digit(entries, moved, n, d, counts[d]);
+		for (uint64 i = 0; i < n; i++)
+			counts[digit_of(entries[i].word, d)]++;
+		move_by_digit(entries, moved, n, d, counts);
 		other = entries;
 		entries = moved;
 	}
@@ -100,17 +102,18 @@ sort_tie_runs(GpuSortEntry *entries, uint64 n, GpuSortTies sort_ties, void *arg)
 /* Moves entries without a word behind the others, or before them.  Returns the
  * number of entries that have one. */
 static uint64
-part_nulls(GpuSortEntry *entries, uint64 n, bool nulls_first)
+part_nulls(GpuSortEntry *entries, GpuSortEntry *other, uint64 n, bool nulls_first)
 {
 	uint64		words = 0;
-	GpuSortEntry *nulls;
+	GpuSortEntry *nulls = other;
 	uint64		n_nulls = 0;
 
 	for (uint64 i = 0; i < n; i++)
 		words += (entries[i].nulls & 1) == 0;
 	if (words == n)
 		return n;
-	nulls = palloc_extended((n - words) * sizeof(GpuSortEntry), MCXT_ALLOC_HUGE);
+	if (nulls == NULL)
+		nulls = palloc((n - words) * sizeof(GpuSortEntry));
 	words = 0;
 	for (uint64 i = 0; i < n; i++)
 	{
@@ -122,7 +125,8 @@ part_nulls(GpuSortEntry *entries, uint64 n, bool nulls_first)
 	if (nulls_first)
 		memmove(entries + n_nulls, entries, words * sizeof(GpuSortEntry));
 	memcpy(nulls_first ? entries : entries + words, nulls, n_nulls * sizeof(GpuSortEntry));
-	pfree(nulls);
+	if (nulls != other)
+		pfree(nulls);
 	return words;
 }
 
@@ -131,7 +135,7 @@ GpuSortEntry *
 gpusort_sort_entries(GpuSortEntry *entries, GpuSortEntry *other, uint64 n, bool nulls_first,
 					 GpuSortTies sort_ties, void *arg)
 {
-	uint64		words = part_nulls(entries, n, nulls_first);
+	uint64		words = part_nulls(entries, other, n, nulls_first);
 	uint64		first = nulls_first ? n - words : 0;
 	uint64		first_null = nulls_first ? 0 : words;
 	GpuSortEntry *sorted = entries + first;

@@ -30,6 +30,8 @@
 #include "sort/row_array.h"
 
 #define FIRST_ROOM			64	/* rows */
+#define ROOM_FOR_FEW		1024
+#define ROOM_FOR_MANY		(32 * 1024)
 #define FIRST_BLOCK_BYTES	2048
 #define BLOCK_BYTES_MAX		((Size) 64 * 1024)
 
@@ -166,11 +168,9 @@ gpusort_row_array_bytes(const GpuSortRowArray *array)
 bool
 gpusort_row_array_fits(const GpuSortRowArray *array, double rows, double bytes)
 {
-	/* of rows, and of blocks' unused ends */
-	double		row_bytes = array->bytes - array->room * BYTES_BESIDE_ROW;
+	double		row_bytes = array->bytes - array->room * BYTES_BESIDE_ROW;	/* and of blocks' ends */
 	double		room = array->room;
 
-	/* make_room_for_entries */
 	while (room < rows)
 		room *= 2;
 	return row_bytes / array->n * Max(rows, array->n) + room * BYTES_BESIDE_ROW <= bytes;
@@ -185,15 +185,18 @@ may_take(const GpuSortRowArray *array, Size bytes)
 	return array->n == 0 || array->bytes + bytes <= array->limit_bytes;
 }
 
+/* Each doubling copies all.  Room that stays empty takes no time. */
 static bool
 make_room_for_entries(GpuSortRowArray *array)
 {
-	Size		more = array->room * BYTES_BESIDE_ROW;
+	bool		has_memory = ROOM_FOR_MANY * BYTES_BESIDE_ROW <= array->limit_bytes / 4;
+	uint64		room = array->room == ROOM_FOR_FEW && has_memory ? ROOM_FOR_MANY : 2 * array->room;
+	Size		more = (room - array->room) * BYTES_BESIDE_ROW;
 
 	if (!may_take(array, more) || array->room > PG_UINT32_MAX / 2)
 		return false;
 	array->bytes += more;
-	array->room *= 2;
+	array->room = room;
 	array->entries = repalloc_huge(array->entries, array->room * sizeof(GpuSortEntry));
 	array->rows = repalloc_huge(array->rows, array->room * sizeof(char *));
 	return true;

@@ -11,6 +11,10 @@
  * comparisons.  They are not worth that if the keys before them decide, if rows
  * tie by them all the same, or if rows have come in order.
  *
+ * Rows that have come are in the array already, and feeding them takes as long
+ * as sorting them here if that takes few comparisons: if most have the same
+ * values, or NULL, or only rows that lie close together are out of order.
+ *
  * Runs in the backend that leads the sort.  Memory: a context of its own, gone
  * afterwards.
  */
@@ -35,6 +39,10 @@
 #define ROWS_TO_SEE_ORDER_IN	2000
 #define ROWS_TO_COST_BY			500
 
+/* Rows that lie this far apart show whether rows are nearly in order.  Closer
+ * ones may be swapped. */
+#define ROWS_TO_DISTANT_ROW		150
+
 /* Keys decide if no more than this share of all rows ties in them. */
 #define SHARE_UNDECIDED_MAX	0.02
 
@@ -47,10 +55,6 @@
  * or its opposite. */
 #define CORRELATION_IN_ORDER 0.99
 
-/* The rows of a larger array leave a processor's caches, and comparisons take
- * longer. */
-#define CACHED_BYTES		(8 * 1024 * 1024)
-
 /* The estimates are no better than this: comparisons in a tuplesort must cost
  * less by this factor. */
 #define MARGIN				1.1
@@ -61,10 +65,15 @@
 #define SPILLED_ROW			100.0	/* and in a file of it */
 #define SPILLED_BYTE		1.0
 #define ROW_FED				120.0	/* a row of the array that goes on to the device */
+#define NULL_FED			60.0	/* a narrow row with a NULL, which no page drain packs */
 #define JOB					500000.0	/* a device's sort of no rows */
 #define TIED_ROW			50.0	/* a row in a tie run */
 #define TIED_COMPARISON		30.0	/* beside the cost of a comparison */
 #define SHORT_COMPARISON	10.0	/* of two words or abbreviations */
+/* what the array's radix takes in place of one, for each doubling of the array
+ * from these bytes on, since caches miss more of it */
+#define RADIX_LEVEL			1.5
+#define RADIX_BYTES_MIN		(512 * 1024)
 #define EQUAL_COMPARISON	30.0	/* of two strings with equal bytes */
 
 /* Costs of making a value's words, and of comparing two values, under each kind
@@ -77,11 +86,12 @@ typedef struct CollationCosts
 	/* each byte that two strings have in common at their beginning */
 	double		comparison_byte;
 	double		copied_byte;	/* of each string, before it is compared */
-	bool		abbreviates;	/* by PostgreSQL's sort, to the first eight bytes of a sort key */
+	/* a sort compares words: values, or the first bytes of sort keys */
+	bool		abbreviates;
 } CollationCosts;
 
 static const CollationCosts costs_of_kinds[] = {
-	[GPUSORT_COLLATION_NONE] = {.words = 10,.comparison = 20},
+	[GPUSORT_COLLATION_NONE] = {.words = 10,.comparison = 20,.abbreviates = true},
 	[GPUSORT_COLLATION_BYTES] =
 		{.words = 30,.comparison = 30,.comparison_byte = 0.1,.abbreviates = true},
 	[GPUSORT_COLLATION_ICU] =
@@ -92,9 +102,12 @@ static const CollationCosts costs_of_kinds[] = {
 	.copied_byte = 0.2},
 };
 
-/* An examined row: hashes of its words and of its keys' values. */
+/* An examined row: its first word; hashes of its words and of its keys'
+ * values. */
 typedef struct LookedAt
 {
+	uint64		first_word;
+	bool		is_null;		/* it has no first word */
 	uint64		words;
 	uint64		values;
 	bool		is_inexact;		/* other values may have the same words */
@@ -113,6 +126,9 @@ typedef struct Ties
 	Share		all;
 	Share		undecided;		/* in tie runs of several values, which words leave undecided */
 	Share		equal;			/* in such tie runs of one value */
+	double		nulls;			/* share of rows without a first word */
+	double		disorder;		/* share of pairs of distant rows that are out of order, at most
+								 * 0.5; an opposite order is one too */
 } Ties;
 
 /* Returns NONE for a key that is no text. */
@@ -172,7 +188,8 @@ hash_values(const GpuSortFirstRows *from, int n_keys, TupleTableSlot *slot)
 }
 
 /* Examines a row in each of n equal parts of the first rows.  Its place in the
- * part varies, since an input may repeat a pattern. */
+ * part varies, since an input may repeat a pattern.  n_words of 0: values stand
+ * for their words, which may be expensive. */
 static void
 look_at_rows(const GpuSortFirstRows *from, int n_keys, int n_words,
 			 const GpuSortKeyEncoding *encodings, int n, LookedAt *looked_at)
@@ -180,22 +197,49 @@ look_at_rows(const GpuSortFirstRows *from, int n_keys, int n_words,
 	uint64		rows = gpusort_row_array_rows(from->array);
 	GpuSortKeys keys;
 
-	gpusort_keys_make(from->spec->order, n_keys, encodings, from->spec->desc, &keys);
+	gpusort_keys_make(from->spec->order, n_words == 0 ? 0 : n_keys, encodings, from->spec->desc,
+					  &keys);
 	for (int i = 0; i < n; i++)
 	{
 		uint64		row = i * rows / n + hash_bytes_uint32(i) % (rows / n);
 		TupleTableSlot *slot = gpusort_row_array_get(from->array, row, from->slot);
-		uint64		words[GPUSORT_WORDS_MAX + 1];
+		uint64		words[GPUSORT_WORDS_MAX + 1] = {0};
 		uint32		nulls = gpusort_keys_take(&keys, slot, words);
 		int			hashed = Min(n_words, keys.n_words);
 
 		CHECK_FOR_INTERRUPTS();
-		looked_at[i].is_inexact = has_inexact_word(&keys, words, nulls);
+		looked_at[i].first_word = words[0];
+		looked_at[i].is_null = (nulls & 1) != 0;
+		looked_at[i].is_inexact = hashed < keys.n_words || has_inexact_word(&keys, words, nulls);
 		looked_at[i].values = hash_values(from, n_keys, slot);
-		words[hashed] = nulls & ((UINT64CONST(1) << hashed) - 1);
+		words[hashed] = n_words == 0 ? looked_at[i].values :
+			nulls & ((UINT64CONST(1) << hashed) - 1);
 		looked_at[i].words = hash_bytes_extended((const unsigned char *) words,
 												 (hashed + 1) * sizeof(uint64), 0);
 	}
+}
+
+/* Compares rows with others that do not lie close to them, and counts NULLs. */
+static void
+find_disorder(const LookedAt *looked_at, int n, uint64 rows, Ties *ties)
+{
+	int			distance = 1 + ROWS_TO_DISTANT_ROW * n / Max(rows, 1);
+	int			nulls = 0;
+	int			ascending = 0;
+	int			descending = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		const LookedAt *before = &looked_at[Max(0, i - distance)];
+
+		nulls += looked_at[i].is_null;
+		if (before->is_null || looked_at[i].is_null)
+			continue;
+		ascending += before->first_word < looked_at[i].first_word;
+		descending += before->first_word > looked_at[i].first_word;
+	}
+	ties->nulls = (double) nulls / Max(n, 1);
+	ties->disorder = (double) Min(ascending, descending) / Max(ascending + descending, 1);
 }
 
 /* Adds a tie run of rows, among this many in all. */
@@ -216,7 +260,8 @@ add_tie_run(const LookedAt *tie_run, int n, int all, Ties *ties)
 	undecided->pairs += share.pairs;
 }
 
-/* Finds how rows tie by the first n_words words of the first n_keys keys. */
+/* Finds how rows tie by the first n_words words of the first n_keys keys, and
+ * how far they are out of order. */
 static Ties
 ties_by_words(const GpuSortFirstRows *from, int n_keys, int n_words,
 			  const GpuSortKeyEncoding *encodings, int most)
@@ -230,6 +275,7 @@ ties_by_words(const GpuSortFirstRows *from, int n_keys, int n_words,
 	int			begin = 0;
 
 	look_at_rows(from, n_keys, n_words, encodings, n, looked_at);
+	find_disorder(looked_at, n, gpusort_row_array_rows(from->array), &ties);
 	qsort(looked_at, n, sizeof(LookedAt), compare_looked_at);
 	for (int i = 1; i <= n; i++)
 	{
@@ -313,55 +359,70 @@ cost_of_comparison(const GpuSortFirstRows *from, int key, const GpuSortWantedWor
 		costs->copied_byte * words[key].width;
 }
 
-/* Returns the share of all rows that is expected to come in order, if the first
- * rows have.  These are all rows if rows that lie among all are in order, or if
+/* Returns the share of all rows that is expected to be in order as the first
+ * rows are.  These are all rows if rows that lie among all are in order, or if
  * ANALYZE has seen the column in order; else only those that have come. */
 static double
-share_in_order(const GpuSortFirstRows *from)
+share_like_first_rows(const GpuSortFirstRows *from)
 {
-	double		rows = gpusort_row_array_rows(from->array);
-
-	if (!gpusort_row_array_is_in_order(from->array, ROWS_TO_SEE_ORDER_IN))
-		return 0;
 	if (from->among_all ||
 		fabs(gpusort_correlation(&from->spec->key_origins[0])) >= CORRELATION_IN_ORDER)
 		return 1;
-	return Min(1, rows / from->expected_rows);
+	return Min(1, gpusort_row_array_rows(from->array) / from->expected_rows);
 }
 
-/* Returns the cost of a row's comparisons by the first key in a native sort. */
+/* Does a sort in this process compare words of the first key? */
+static bool
+compares_words(const GpuSortFirstRows *from, const GpuSortWantedWords *words)
+{
+	return costs_of_kinds[kind_of_key(from, 0)].abbreviates && words[0].alike < sizeof(uint64);
+}
+
+/*
+ * Returns the cost of a row's comparisons by the first key in a sort by
+ * comparisons, in_order being the share of rows that have come in order.  Rows
+ * with the same value, or with NULL, take no comparisons to tell them apart, so
+ * few values take few.  A sort of words also takes few for rows that are nearly
+ * in order.
+ */
 static double
 cost_of_first_key(const GpuSortFirstRows *from, const GpuSortWantedWords *words,
-				  const GpuSortKeyEncoding *encodings, double comparisons)
+				  const Ties *ties, double in_order, double runs, bool stays)
 {
 	const CollationCosts *costs = &costs_of_kinds[kind_of_key(from, 0)];
-	double		comparison = cost_of_comparison(from, 0, words);
-	Ties		ties;
+	double		bytes = from->expected_rows * gpusort_row_array_bytes(from->array) /
+		gpusort_row_array_rows(from->array);
+	double		level = cost_of_comparison(from, 0, words);
+	double		cost = EQUAL_COMPARISON * ties->equal.rows +
+		level * comparisons_in_tie_runs(&ties->undecided, from->expected_rows);
+	double		levels = log2(Max(2, from->expected_rows)) -
+		comparisons_in_tie_runs(&ties->all, from->expected_rows);
 
-	if (!costs->abbreviates || words[0].alike >= sizeof(uint64))
-		return comparisons * comparison;
-	ties = ties_by_words(from, 1, 1, encodings, ROWS_TO_COST_BY);
-	return costs->words + costs->words_byte * sizeof(uint64) + comparisons * SHORT_COMPARISON +
-		comparisons_in_tie_runs(&ties.all, from->expected_rows) * EQUAL_COMPARISON;
+	if (compares_words(from, words))
+	{
+		in_order = Max(in_order, (1 - 2 * ties->disorder) * share_like_first_rows(from));
+		level = stays ? RADIX_LEVEL * log2(Max(2, bytes / RADIX_BYTES_MIN)) : SHORT_COMPARISON;
+		cost += costs->words + costs->words_byte * sizeof(uint64);
+	}
+	return cost + level * (in_order * (1 + log2(runs)) + (1 - in_order) * Max(1, levels));
 }
 
 /* Rows that are compared in the array go nowhere, but a sample is no array.
  * Further keys are compared only for rows that tie in the keys before. */
 static double
 cost_of_native_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
-				   const GpuSortKeyEncoding *encodings)
+				   const GpuSortKeyEncoding *encodings, const Ties *first_key)
 {
 	double		rows = from->expected_rows;
 	double		bytes = from->spec->packed_bytes;
 	double		runs = Max(1, rows * bytes / (from->spec->work_mem * 1024.0));
-	double		in_order = share_in_order(from);
+	double		in_order = gpusort_row_array_is_in_order(from->array, ROWS_TO_SEE_ORDER_IN) ?
+		share_like_first_rows(from) : 0;
 	bool		stays = !from->among_all &&
-		gpusort_row_array_fits(from->array, rows,
-							   Min(from->spec->work_mem * 1024.0, CACHED_BYTES));
+		gpusort_row_array_fits(from->array, rows, from->spec->work_mem * 1024.0);
 	double		cost = runs > 1 ? SPILLED_ROW + SPILLED_BYTE * bytes : 0;
 
-	cost += cost_of_first_key(from, words, encodings,
-							  in_order * (1 + log2(runs)) + (1 - in_order) * log2(Max(2, rows)));
+	cost += cost_of_first_key(from, words, first_key, in_order, runs, stays);
 	for (int i = 1; i < n_keys; i++)
 	{
 		Ties		ties = ties_by_words(from, i, GPUSORT_WORDS_MAX, encodings, ROWS_TO_COST_BY);
@@ -376,10 +437,12 @@ cost_of_native_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWanted
  * share of the job and of the rows that have come. */
 static double
 cost_of_fed_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
-				const GpuSortKeyEncoding *encodings)
+				const GpuSortKeyEncoding *encodings, const Ties *first_key)
 {
 	double		cost = (JOB + ROW_FED * gpusort_row_array_rows(from->array)) / from->expected_rows;
 
+	if (from->spec->format->narrow_bytes != 0)
+		cost += NULL_FED * first_key->nulls;
 	for (int i = 0; i < n_keys; i++)
 		cost += cost_of_words(from, i, &words[i], &encodings[i]);
 	if (kind_of_key(from, 0) == GPUSORT_COLLATION_LIBC &&
@@ -411,11 +474,14 @@ bool
 gpusort_comparing_costs_less(const GpuSortFirstRows *from, int n_keys,
 							 const GpuSortWantedWords *words, const GpuSortKeyEncoding *encodings)
 {
+	Ties		first_key;
 	double		saved;
 
 	if (gpusort_row_array_rows(from->array) < ROWS_TO_COST_BY)
 		return false;
-	saved = cost_of_fed_row(from, n_keys, words, encodings) -
-		cost_of_native_row(from, n_keys, words, encodings);
+	first_key = ties_by_words(from, 1, compares_words(from, words) ? 1 : 0, encodings,
+							  ROWS_TO_COST_BY);
+	saved = cost_of_fed_row(from, n_keys, words, encodings, &first_key) -
+		cost_of_native_row(from, n_keys, words, encodings, &first_key);
 	return saved > 0 || saved + cost_of_ties(from, n_keys, words, encodings) > 0;
 }

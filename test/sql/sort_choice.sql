@@ -20,6 +20,7 @@ begin
 	return regexp_replace(plan#>>'{0,Plan,Sort Method}', '^(host|gpu)$', 'device') || coalesce(', ' || (plan#>>'{0,Plan,Key Words}') || ' words', '') ||
 		case when ours = natively then '' else ', OTHER ROWS' end;
 end $$;
+create type color as enum ('red', 'green', 'blue', 'white');
 create table inputs with (autovacuum_enabled = off) as
 	select i::int8 as id, md5(i::text) as md, lpad(i::text, 12, '0') as padded, repeat(chr(97 + i % 3), 60) || md5(i::text) as alike, 1 as one, null::text as nothing
 	from generate_series(1, 20000) i;
@@ -34,9 +35,28 @@ select pg_temp.how('select one, id, md from inputs order by one, id desc');
 select pg_temp.how('select padded, id from inputs order by padded collate "C"');
 select pg_temp.how('select id, nothing from inputs order by nothing, id');
 select pg_temp.how('select id, md from (select * from inputs order by id) s order by case when id > 20 then id end nulls first');
--- but for one of the last rows, which is no reason to send the others away, and of the first ones
+-- but for one of the last rows, or of the first ones, which is no reason to send the others away
 select pg_temp.how('select id, md from inputs order by case when id = 19990 then 3 else id end, md collate "C"');
 select pg_temp.how('select id, md from inputs order by case when id = 20 then 3 else id end, md collate "C"');
+-- nearly in order, or few values to compare
+create table cheap with (autovacuum_enabled = off) as
+	select i as id, md5(i::text) as md, case when hashint8(i) % 10 = 0 then hashint8(i) end as mostly_null, hashint8(i) % 10 < 3 as yes,
+		(enum_range(null::color))[1 + (hashint8(i) & 3)] as color, ('state ' || (hashint8(i) & 3)) collate "C" as state,
+		(lpad(to_hex(1700000000000 + i / 3), 12, '0') || '7' || substr(md5(i::text), 1, 3) || '8' || substr(md5(i::text), 4, 15))::uuid as u7,
+		4 * i + (hashint8(i) & 15) as swapped_3, 4 * i + abs(hashint8(i) % 400) as swapped_100, hashint8(i) as random
+	from generate_series(1, 20000) i;
+analyze cheap;
+select pg_temp.how('select mostly_null, mostly_null::text as t from cheap order by mostly_null');
+select pg_temp.how('select yes, yes::text as t from cheap order by yes desc');
+select pg_temp.how('select color, color::text as t from cheap order by color');
+select pg_temp.how('select state, state::text as t from cheap order by state');
+select pg_temp.how('select u7, md from cheap order by u7, id');
+select pg_temp.how('select swapped_3, md from cheap order by swapped_3 desc, md');
+select pg_temp.how('select swapped_100, swapped_100::text as t from cheap order by swapped_100');
+-- but for another key that has to compare many rows, and for rows in no order
+select pg_temp.how('select yes, md from cheap order by yes, md');
+select pg_temp.how('select random, random::text as t from cheap order by random');
+drop table cheap;
 -- fewer rows may be in order by chance, unless ANALYZE has seen all in order
 set gpusort.min_rows = 900;
 select pg_temp.how('select id, md from inputs order by id');
@@ -71,3 +91,4 @@ select pg_temp.how_icu('select padded, id from unseen order by padded collate "e
 drop table backward, unseen;
 select native_cost > 0 or not exists (select from pg_collation where collname = 'en-x-icu') from gpusort_stats;
 drop table inputs;
+drop type color;

@@ -110,6 +110,8 @@ set local gpusort.debug_force = off;
 set local gpusort.min_rows = 10000;
 set local max_parallel_workers_per_gather = 0;
 select pg_temp.words($$ select * from (select case when i <= 4000 then 'https://www.example.com/a/' else '' end || md as x from alike where i % 1 = 0 order by i offset 0) s order by x $$);
+-- comparisons would cost less
+set local gpusort.debug_force = on;
 select pg_temp.words($$ select * from (select md as x from alike where i % 1 = 0 order by md desc offset 0) s order by x, x || '' $$);
 rollback;
 -- rows that a policy hides have no part in the encoding

@@ -66,10 +66,10 @@ my $explain = 'explain (analyze, costs off, timing off, summary off) execute p';
 
 $session->query('set plan_cache_mode = force_generic_plan; prepare p as select k from grows order by k');
 like($session->query($explain), qr/^Sort \(actual rows=5 /, 'five rows');
-$session->query(q{insert into grows select i * 7919 % 30011, 0 from generate_series(1, 30000) i});
-like($session->query($explain), qr/^Sort \(actual rows=30005 /, 'many: the plan is the same');
+$session->query(q{insert into grows select i * 7919 % 100003, 0 from generate_series(1, 100000) i});
+like($session->query($explain), qr/^Sort \(actual rows=100005 /, 'many: the plan is the same');
 $session->query('analyze grows');
-like($session->query($explain), qr/^Custom Scan \(GpuSort\) \(actual rows=30005 .*Sort Method: (?:host|gpu)/s, 'it has been analyzed: the plan is another');
+like($session->query($explain), qr/^Custom Scan \(GpuSort\) \(actual rows=100005 .*Sort Method: (?:host|gpu)/s, 'it has been analyzed: the plan is another');
 
 $session->close;
 $node->stop;
