@@ -249,7 +249,7 @@ compat_cost_of_sort(PlannerInfo *root, List *pathkeys, double rows, int width, i
 #else
 #define compat_set_slot_ops(css, ops) ((void) (ops))
 #define compat_scan_slot(css, ops) \
-	ExecInitExtraTupleSlot((css)->ss.ps.state, (css)->ss.ps.ps_ResultTupleDesc, ops)
+	ExecInitExtraTupleSlot((css)->ss.ps.state, (css)->ss.ss_ScanTupleSlot->tts_tupleDescriptor, ops)
 #endif
 
 /* 17 replaced procs' numbers and backend ids by one ProcNumber

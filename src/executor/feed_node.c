@@ -79,7 +79,7 @@ GpuSortFeedBegin(CustomScanState *node, EState *estate, int eflags)
 	/* returned rows are the child's slots, of any kind */
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultopsfixed = false;
-	gpusort_row_format_choose(&state->format, ExecGetResultType(child));
+	gpusort_row_format_choose(&state->format, ExecGetResultType(child), state->info.n_visible);
 	gpusort_page_drain_init(&state->drain, child, &state->format);
 }
 

@@ -46,23 +46,33 @@ static TupleTableSlot *next_row(PlanState *node);
 
 /* --- begin and end -------------------------------------------------------- */
 
-/* Makes the slots, and declares the kind that the node returns. */
+/* Makes the slots, and declares the kind that the node returns.  It is not
+ * always the same if a tuplesort's rows must be projected. */
 static void
 make_slots(GpuSortState *state, EState *estate)
 {
 	PlanState  *ps = &state->css.ss.ps;
+	TupleDesc	desc = ps->ps_ResultTupleDesc;
 	GpuSortSpec *spec = &state->spec;
-	const TupleTableSlotOps *ops = gpusort_row_slot_ops(&state->format);
+	const TupleTableSlotOps *ops = gpusort_row_visible_slot_ops(&state->format);
 
-	spec->result = compat_scan_slot(&state->css, ops);
+	spec->row = compat_scan_slot(&state->css, gpusort_row_slot_ops(&state->format));
+	spec->result = spec->row;
+	if (desc->natts < state->format.natts)
+		spec->result = ExecInitExtraTupleSlot(estate, desc, ops);
 	Assert(spec->result->tts_ops == ops);
 	spec->native = spec->result;
-	if (ops != &TTSOpsMinimalTuple)
-		spec->native = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc, &TTSOpsMinimalTuple);
+	if (ops == &TTSOpsVirtual)
+	{
+		spec->native = ExecInitExtraTupleSlot(estate, desc, &TTSOpsMinimalTuple);
+		spec->projected = spec->result;
+	}
+	else if (state->format.hidden != NULL)
+		spec->projected = ExecInitExtraTupleSlot(estate, desc, &TTSOpsVirtual);
 	ps->ps_ResultTupleSlot = spec->result;
 	ps->resultops = ops;
 	ps->resultopsset = true;
-	ps->resultopsfixed = true;
+	ps->resultopsfixed = state->format.hidden == NULL;
 }
 
 /* Do workers below sort too?  They hold device memory until this process has
@@ -359,9 +369,10 @@ GpuSortCreateState(CustomScan *scan)
 	GpuSortState *state = (GpuSortState *) newNode(sizeof(GpuSortState), T_CustomScanState);
 
 	state->css.methods = &gpusort_exec_methods;
-	gpusort_row_format_choose(&state->format, ExecTypeFromTL(scan->custom_scan_tlist));
-	compat_set_slot_ops(&state->css, gpusort_row_slot_ops(&state->format));
 	gpusort_plan_info_read(scan, &state->info);
+	gpusort_row_format_choose(&state->format, ExecTypeFromTL(scan->custom_scan_tlist),
+							  state->info.n_visible);
+	compat_set_slot_ops(&state->css, gpusort_row_slot_ops(&state->format));
 	return (Node *) state;
 }
 

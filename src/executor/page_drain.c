@@ -12,9 +12,10 @@
  * heap page at a time, forward, outside EvalPlanQual.  All conditions that can
  * change are checked again for each page.  A projection may pick columns, if
  * the result is a narrow row (row_format.h).  Or it may add columns behind the
- * table's, as for ORDER BY lower(s).  The drain computes these itself, and
- * appends their values to the copied tuple, because to deform a wide tuple and
- * to form it again would take as long as all the rest.
+ * table's, as for ORDER BY lower(s).  The drain computes these itself.  If they
+ * go out, it appends their values to the copied tuple, because to deform a wide
+ * tuple and to form it again would take as long as all the rest.  If not, they
+ * are the row's hidden part.
  *
  * Left to the scan are rows with too few columns, narrow rows with NULLs, and
  * the first row that does not fit the chunk.  The scan checks for interrupts
@@ -142,11 +143,13 @@ begin_computing(GpuSortPageDrain *drain, const SeqScanState *scan)
 	}
 	if (!find_inputs(drain, scan, computed))
 		return false;
-	drain->computed = ExecTypeFromTL(computed);
 	drain->row = MakeSingleTupleTableSlot(ps->ps_ResultTupleDesc, &TTSOpsVirtual);
 	drain->projection = ExecBuildProjectionInfo(computed, ps->ps_ExprContext, drain->row, NULL,
 												NULL);
 	ExecStoreVirtualTuple(drain->row);
+	if (drain->format->hidden != NULL)
+		computed = list_truncate(computed, drain->format->visible->natts - natts);
+	drain->appended = ExecTypeFromTL(computed);
 	return true;
 }
 
@@ -171,20 +174,20 @@ compute_columns(const GpuSortPageDrain *drain, HeapTuple tuple)
 	compat_eval_projection(projection);
 }
 
-/* Adds the bytes of the computed values to a row's length, aligned as
+/* Adds the bytes of the values to append to a row's length, aligned as
  * heap_fill_tuple does.  False: they cannot just follow the tuple, since one is
  * NULL, is not flat, or the bitmap of NULLs lacks room. */
 static bool
-add_computed_length(const GpuSortPageDrain *drain, HeapTupleHeader header, Size *length)
+add_appended_length(const GpuSortPageDrain *drain, HeapTupleHeader header, Size *length)
 {
 	int			natts = drain->table->natts;
-	Size		header_bytes = SizeofHeapTupleHeader + BITMAPLEN(natts + drain->computed->natts);
+	Size		header_bytes = SizeofHeapTupleHeader + BITMAPLEN(natts + drain->appended->natts);
 
 	if ((header->t_infomask & HEAP_HASNULL) != 0 && header->t_hoff != MAXALIGN(header_bytes))
 		return false;
-	for (int i = 0; i < drain->computed->natts; i++)
+	for (int i = 0; i < drain->appended->natts; i++)
 	{
-		Form_pg_attribute attr = TupleDescAttr(drain->computed, i);
+		Form_pg_attribute attr = TupleDescAttr(drain->appended, i);
 		Datum		value = drain->row->tts_values[natts + i];
 		char	   *varlena = attr->attlen == -1 ? DatumGetPointer(value) : NULL;
 
@@ -201,17 +204,17 @@ add_computed_length(const GpuSortPageDrain *drain, HeapTupleHeader header, Size 
 	return true;
 }
 
-/* Writes the computed values, none of them NULL, behind a tuple's. */
+/* Writes these values, none of them NULL, behind a tuple's. */
 static void
-append_computed(const GpuSortPageDrain *drain, Size tuple_length, Size length, char *place)
+append_values(const GpuSortPageDrain *drain, Size tuple_length, Size length, char *place)
 {
 	MinimalTuple row = (MinimalTuple) place;
 	int			natts = drain->table->natts;
-	int			all_natts = natts + drain->computed->natts;
+	int			all_natts = natts + drain->appended->natts;
 	uint16		infomask = 0;	/* heap_fill_tuple keeps the bits that it does not set */
 
 	memset(place + tuple_length, 0, MAXALIGN(length) - tuple_length);
-	heap_fill_tuple(drain->computed, drain->row->tts_values + natts,
+	heap_fill_tuple(drain->appended, drain->row->tts_values + natts,
 					drain->row->tts_isnull + natts, place + tuple_length, length - tuple_length,
 					&infomask, NULL);
 	row->t_len = length;
@@ -234,6 +237,8 @@ gpusort_page_drain_init(GpuSortPageDrain *drain, PlanState *child, const GpuSort
 		scan->ss.ss_currentRelation->rd_tableam != GetHeapamTableAmRoutine())
 		return;
 	drain->table = RelationGetDescr(scan->ss.ss_currentRelation);
+	if (format->hidden != NULL && format->visible->natts < drain->table->natts)
+		return;
 	drain->whole_tuples = child->ps_ProjInfo == NULL || format->narrow_bytes == 0;
 	if (child->ps_ProjInfo == NULL || !drain->whole_tuples || begin_computing(drain, scan))
 		drain->scan = scan;
@@ -281,7 +286,7 @@ drainable_page(GpuSortPageDrain *drain)
 	return heap;
 }
 
-/* Writes a row of row_length bytes. */
+/* Writes a row of row_length bytes, or its visible part. */
 static inline void
 write_row(const GpuSortPageDrain *drain, HeapTuple tuple, Size row_length, char *place)
 {
@@ -292,8 +297,8 @@ write_row(const GpuSortPageDrain *drain, HeapTuple tuple, Size row_length, char 
 	if (format->narrow_bytes == 0)
 	{
 		gpusort_row_copy_tuple(place, gpusort_row_of_heap_tuple(tuple->t_data), tuple_length);
-		if (drain->projection != NULL)
-			append_computed(drain, tuple_length, row_length, place);
+		if (row_length > tuple_length)
+			append_values(drain, tuple_length, row_length, place);
 	}
 	else if (drain->whole_tuples)
 	{
@@ -314,10 +319,12 @@ write_row(const GpuSortPageDrain *drain, HeapTuple tuple, Size row_length, char 
 static pg_noinline Datum
 key_value(const GpuSortPageDrain *drain, int i, HeapTuple tuple, bool *is_null)
 {
+	AttrNumber	column = drain->feed->keys->keys[i].attno;
+
 	if (drain->keys[i].attno != 0)
 		return heap_getattr(tuple, drain->keys[i].attno, drain->table, is_null);
-	*is_null = false;
-	return drain->row->tts_values[drain->feed->keys->keys[i].attno - 1];
+	*is_null = drain->row->tts_isnull[column - 1];
+	return drain->row->tts_values[column - 1];
 }
 
 /* Writes the words of a row.  Returns the bits of words whose keys are NULL. */
@@ -355,16 +362,24 @@ static inline bool
 pack_tuple(const GpuSortPageDrain *drain, HeapTuple tuple)
 {
 	GpuSortFeed *feed = drain->feed;
-	Size		row_length = drain->format->narrow_bytes;
+	Size		row_length = drain->format->narrow_bytes;	/* of the visible part, if there are two */
+	bool		hidden = drain->format->hidden != NULL;
+	GpuSortRowSource source;
 	char	   *place;
 	uint64	   *words;
 
 	if (row_length == 0)
 		row_length = gpusort_row_length_of_heap_tuple(tuple->t_len);
-	if ((drain->projection != NULL && !add_computed_length(drain, tuple->t_data, &row_length)) ||
-		!gpusort_feed_reserve_row(feed, MAXALIGN(row_length), &place, &words))
+	if (drain->projection != NULL && !add_appended_length(drain, tuple->t_data, &row_length))
+		return false;
+	if (hidden)
+		gpusort_row_find_hidden(drain->format, row_length, drain->row, &source);
+	if (!gpusort_feed_reserve_row(feed, MAXALIGN(hidden ? source.length : row_length), &place,
+								  &words))
 		return false;
 	write_row(drain, tuple, row_length, place);
+	if (hidden)
+		gpusort_row_write_hidden(drain->format, drain->row, &source, place);
 	gpusort_feed_count_keys(feed, words, write_words(drain, tuple, words));
 	return true;
 }

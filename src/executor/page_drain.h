@@ -32,7 +32,7 @@ typedef struct GpuSortPageDrain
 	GpuSortDrainColumn keys[GPUSORT_WORDS_MAX];
 
 	ProjectionInfo *projection; /* computes columns; NULL: there are none */
-	TupleDesc	computed;		/* these columns */
+	TupleDesc	appended;		/* the computed columns that go out */
 	AttrNumber *inputs;			/* the columns that they are computed from */
 	int			n_inputs;
 	TupleTableSlot *row;		/* of the scan's type; has the inputs and the computed columns */

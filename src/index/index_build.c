@@ -175,8 +175,10 @@ make_spec(IndexBuild *build, double rows, TupleDesc row_desc, int n_keys)
 	spec->rows = rows;
 	spec->key_origins = gpusort_index_key_origins(build->heap, build->info, n_keys);
 	spec->format = &build->scan.format;
-	spec->result = MakeSingleTupleTableSlot(row_desc, gpusort_row_slot_ops(spec->format));
+	spec->row = spec->result = MakeSingleTupleTableSlot(row_desc,
+														gpusort_row_slot_ops(spec->format));
 	spec->native = MakeSingleTupleTableSlot(row_desc, &TTSOpsMinimalTuple);
+	spec->projected = spec->format->narrow_bytes != 0 ? spec->row : NULL;
 	spec->workers = -1;
 	spec->row_width = sizeof(int64) + gpusort_index_expected_width(build->index_desc);
 	spec->packed_bytes = gpusort_row_expected_bytes(spec->format, spec->row_width);
@@ -228,10 +230,10 @@ take_sample(IndexBuild *build)
 		return;
 	if (contain_leaked_vars((Node *) build->info->ii_Expressions))
 		return;
-	spec->sample = gpusort_row_array_begin(spec->order, spec->desc, spec->format, spec->result,
+	spec->sample = gpusort_row_array_begin(spec->order, spec->desc, spec->format, spec->row,
 										   spec->work_mem * (Size) 1024 / PART_OF_SAMPLE);
 	gpusort_index_scan_sample(&build->scan, put_into_sample, build);
-	ExecClearTuple(spec->result);
+	ExecClearTuple(spec->row);
 }
 
 /* Prepares the build, or returns a reason why PostgreSQL must do it. */

@@ -47,7 +47,7 @@ gpusort_index_scan_begin(GpuSortIndexScan *scan, Relation heap, Relation index, 
 	scan->info = info;
 	scan->index_desc = RelationGetDescr(index);
 	scan->row_desc = gpusort_index_row_desc(scan->index_desc);
-	gpusort_row_format_choose(&scan->format, scan->row_desc);
+	gpusort_row_format_choose(&scan->format, scan->row_desc, scan->row_desc->natts);
 	scan->slot = MakeSingleTupleTableSlot(scan->row_desc, gpusort_row_slot_ops(&scan->format));
 	scan->row_bytes = palloc(GPUSORT_INDEX_ROW_BYTES_MAX);
 	scan->row_context = AllocSetContextCreate(CurrentMemoryContext, "gpusort index row",

@@ -50,9 +50,9 @@ void
 gpusort_comparer_take(GpuSortComparer *comparer, const char *row, GpuSortComparand *comparand)
 {
 	comparand->row = row;
-	comparand->value = slot_getattr(gpusort_row_store(comparer->format, row, comparer->a),
-									comparer->keys[comparer->first_key].ssup_attno,
-									&comparand->is_null);
+	comparand->value = gpusort_row_attribute(comparer->format, row, comparer->a,
+											 comparer->keys[comparer->first_key].ssup_attno,
+											 &comparand->is_null);
 }
 
 /* Compares by the keys from number *key on, and sets it to the deciding key. */

@@ -7,6 +7,13 @@
  * as a heap tuple holds them, then a bitmap of NULLs, but no header.  All
  * narrow rows have the same length.  A narrow row needs no forming and no
  * deforming, and lacks 16 bytes or more.  Rows lie at multiples of 8.
+ *
+ * If only the sort reads the last columns, a row that is not narrow has two
+ * parts: the minimal tuple of the visible columns and, at a multiple of 8, that
+ * of the hidden ones.  The first part has the row's length in its padding, and
+ * is otherwise what PostgreSQL forms of the visible columns.  So it can go into
+ * a table as it is.  A tuple with a hidden column could not, since that would
+ * be read as the value of the next column that the table gets.
  */
 #ifndef GPUSORT_ROW_FORMAT_H
 #define GPUSORT_ROW_FORMAT_H
@@ -30,7 +37,19 @@ typedef struct GpuSortRowFormat
 	uint32		offset[GPUSORT_NARROW_COLUMNS_MAX];
 	int16		length[GPUSORT_NARROW_COLUMNS_MAX];
 	bool		by_value[GPUSORT_NARROW_COLUMNS_MAX];
+	/* the columns of rows in two parts; NULL: rows have one part */
+	TupleDesc	visible;
+	TupleDesc	hidden;
+	int			length_word;	/* the 32 bits of a minimal tuple that tell the row's length */
 } GpuSortRowFormat;
+
+/* A minimal tuple that must be formed. */
+typedef struct GpuSortTupleSize
+{
+	Size		length;			/* not aligned */
+	Size		values;			/* the bytes behind the header */
+	bool		has_nulls;
+} GpuSortTupleSize;
 
 /* The source of a row's bytes. */
 typedef struct GpuSortRowSource
@@ -38,13 +57,14 @@ typedef struct GpuSortRowSource
 	/* of a minimal tuple; NULL: it must be formed from the slot's values */
 	const char *bytes;
 	Size		length;			/* of the row, not aligned */
-	Size		values_size;	/* of a row that must be formed */
-	bool		has_nulls;
+	GpuSortTupleSize tuple;		/* the only part, or the visible one */
+	GpuSortTupleSize hidden;
 } GpuSortRowSource;
 
-/* Chooses the format for rows of type desc.  It is the same in every process of
- * a plan. */
-extern void gpusort_row_format_choose(GpuSortRowFormat *format, TupleDesc desc);
+/* Chooses the format for rows of type desc, of which the first n_visible
+ * columns go out.  It is the same in every process of a plan.  Memory: the
+ * current context. */
+extern void gpusort_row_format_choose(GpuSortRowFormat *format, TupleDesc desc, int n_visible);
 
 /* Writes the slot's row at place, as a narrow row. */
 extern void gpusort_row_format_write(const GpuSortRowFormat *format, TupleTableSlot *slot,
@@ -60,9 +80,24 @@ extern void gpusort_row_find(const GpuSortRowFormat *format, TupleTableSlot *slo
 extern void gpusort_row_write(const GpuSortRowFormat *format, TupleTableSlot *slot,
 							  const GpuSortRowSource *source, char *place);
 
-/* Returns the kind of slot for rows of the format. */
+/* Do the same for a row in two parts of which the caller writes the first one,
+ * visible_length long.  The slot's other columns are not looked at. */
+extern void gpusort_row_find_hidden(const GpuSortRowFormat *format, Size visible_length,
+									TupleTableSlot *slot, GpuSortRowSource *source);
+extern void gpusort_row_write_hidden(const GpuSortRowFormat *format, TupleTableSlot *slot,
+									 const GpuSortRowSource *source, char *place);
+
+/* Returns the kind of slot for all columns of the format's rows. */
 static inline const TupleTableSlotOps *
 gpusort_row_slot_ops(const GpuSortRowFormat *format)
+{
+	return format->narrow_bytes != 0 || format->hidden != NULL ? &TTSOpsVirtual :
+		&TTSOpsMinimalTuple;
+}
+
+/* Returns the kind of slot for their visible columns. */
+static inline const TupleTableSlotOps *
+gpusort_row_visible_slot_ops(const GpuSortRowFormat *format)
 {
 	return format->narrow_bytes != 0 ? &TTSOpsVirtual : &TTSOpsMinimalTuple;
 }
@@ -90,7 +125,7 @@ static inline Size
 gpusort_row_bytes(const GpuSortRowFormat *format, const char *row)
 {
 	return format->narrow_bytes != 0 ? format->narrow_bytes :
-		MAXALIGN(((const MinimalTupleData *) row)->t_len);
+		MAXALIGN(((const uint32 *) row)[format->length_word]);
 }
 
 /*
@@ -126,26 +161,33 @@ gpusort_row_copy_tuple(char *place, const char *bytes, Size length)
 	((MinimalTuple) place)->t_len = length;
 }
 
-/* Fills an empty or filled virtual slot with a narrow row. */
+/* Fills the arrays of a virtual slot from both parts of a row. */
+extern void gpusort_row_deform(const GpuSortRowFormat *format, const char *row,
+							   TupleTableSlot *slot);
+
+/* Returns a column of a row in two parts. */
+extern Datum gpusort_row_value(const GpuSortRowFormat *format, const char *row, AttrNumber column,
+							   bool *is_null);
+
+/* Fills the arrays of a virtual slot with a narrow row, or its visible
+ * columns. */
 static inline void
-gpusort_row_format_read(const GpuSortRowFormat *format, const char *row, TupleTableSlot *slot)
+gpusort_row_read_narrow(const GpuSortRowFormat *format, const char *row, TupleTableSlot *slot)
 {
 	const uint8 *nulls = (const uint8 *) row + format->data_bytes;
 
-	for (int i = 0; i < format->natts; i++)
+	for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
 	{
 		slot->tts_isnull[i] = (nulls[i / 8] >> (i % 8) & 1) != 0;
 		slot->tts_values[i] = fetch_att(row + format->offset[i], format->by_value[i],
 										format->length[i]);
 	}
-	slot->tts_flags &= ~TTS_FLAG_EMPTY;
-	slot->tts_nvalid = format->natts;
 }
 
 /*
- * Puts a row into a slot of the format's kind, virtual for narrow rows.  A
- * minimal tuple is stored as by ExecStoreMinimalTuple, but without a call for
- * each row.  Valid as long as the row's bytes.
+ * Puts a row into a slot of one of the format's kinds, for all columns or for
+ * the visible ones.  A minimal tuple is stored as by ExecStoreMinimalTuple, but
+ * without a call for each row.  Valid as long as the row's bytes.
  */
 static inline TupleTableSlot *
 gpusort_row_store(const GpuSortRowFormat *format, const char *row, TupleTableSlot *slot)
@@ -154,18 +196,32 @@ gpusort_row_store(const GpuSortRowFormat *format, const char *row, TupleTableSlo
 
 	if (unlikely(TTS_SHOULDFREE(slot)))
 		ExecClearTuple(slot);	/* somebody has materialized it */
-	if (format->narrow_bytes != 0)
+	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+	if (slot->tts_ops == &TTSOpsVirtual)
 	{
-		gpusort_row_format_read(format, row, slot);
+		if (format->hidden == NULL)
+			gpusort_row_read_narrow(format, row, slot);
+		else
+			gpusort_row_deform(format, row, slot);
+		slot->tts_nvalid = slot->tts_tupleDescriptor->natts;
 		return slot;
 	}
-	slot->tts_flags &= ~TTS_FLAG_EMPTY;
 	slot->tts_nvalid = 0;
 	minimal->mintuple = (MinimalTuple) row;
 	minimal->off = 0;
 	minimal->minhdr.t_len = minimal->mintuple->t_len + MINIMAL_TUPLE_OFFSET;
 	minimal->minhdr.t_data = (HeapTupleHeader) (row - MINIMAL_TUPLE_OFFSET);
 	return slot;
+}
+
+/* Returns a column of a row.  slot: of the kind for all columns. */
+static inline Datum
+gpusort_row_attribute(const GpuSortRowFormat *format, const char *row, TupleTableSlot *slot,
+					  AttrNumber column, bool *is_null)
+{
+	if (format->hidden != NULL)
+		return gpusort_row_value(format, row, column, is_null);
+	return slot_getattr(gpusort_row_store(format, row, slot), column, is_null);
 }
 
 #endif							/* GPUSORT_ROW_FORMAT_H */

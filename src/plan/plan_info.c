@@ -35,6 +35,7 @@ enum
 	NATIVE_MS,
 	PARALLEL,
 	GROUPING,
+	VISIBLE_COLUMNS,
 	ORDER_KEYS,
 	KEYS_WITH_WORDS,
 	FIRST_KEY
@@ -70,8 +71,8 @@ List *
 gpusort_plan_info_write(const GpuSortPlanInfo *info)
 {
 	const GpuSortOrder *order = &info->order;
-	List	   *integers = list_make4_int(info->width, info->native_ms, info->parallel,
-										  info->grouping);
+	List	   *integers = list_make5_int(info->width, info->native_ms, info->parallel,
+										  info->grouping, info->n_visible);
 
 	integers = lappend_int(integers, order->n_keys);
 	integers = lappend_int(integers, info->n_keys);
@@ -136,5 +137,6 @@ gpusort_plan_info_read(const CustomScan *scan, GpuSortPlanInfo *info)
 	info->native_ms = list_nth_int(integers, NATIVE_MS);
 	info->parallel = list_nth_int(integers, PARALLEL) != 0;
 	info->grouping = list_nth_int(integers, GROUPING) != 0;
+	info->n_visible = list_nth_int(integers, VISIBLE_COLUMNS);
 	info->rows = DatumGetFloat8(linitial_node(Const, scan->custom_private)->constvalue);
 }

@@ -34,6 +34,8 @@ typedef struct GpuSortPlanInfo
 	GpuSortOrder order;
 	int			n_keys;			/* keys that have words of their own: the first ones of the order */
 	GpuSortKeyOrigin key_origins[GPUSORT_WORDS_MAX];	/* of these keys */
+	int			n_visible;		/* columns of the result: the child's first ones.  Only the sort
+								 * reads the others */
 
 	/* the planner's estimates */
 	double		rows;			/* of the whole sort, all workers together */

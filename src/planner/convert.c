@@ -10,7 +10,8 @@
  *	    over GpuSortFeed over the same partial plan.
  *
  * GpuSort and GpuSortFeed nodes have the target lists of a sort: column i is
- * the child's column i.  set_plan_references matches a custom scan's target
+ * the child's column i.  Only a GpuSort lacks the last columns if nobody above
+ * it reads them.  set_plan_references matches a custom scan's target
  * list with custom_scan_tlist by equal expressions.  That is wrong for a sort:
  * two columns that are both random() are equal and differ.  Also, the columns
  * of a set operation are Vars of no relation, and EXPLAIN can resolve them only
@@ -43,8 +44,8 @@
  * Other extensions' hooks may plan a query several times and return any of the
  * plans, or one that they have kept since an earlier query.  So a node may come
  * here twice, and the second visit changes nothing.  They may hold the nodes
- * that were replaced, so these stay as they are but for unread copies of
- * columns, and additions to a node live as long as the node.
+ * that were replaced, so these stay as they are but for unread columns, and
+ * additions to a node live as long as the node.
  *
  * The plan names the table's column that a key comes from, for the statistics
  * (column_statistics.c), but no value, since the session's user can print it.
@@ -55,6 +56,7 @@
 
 #include "access/sysattr.h"
 #include "catalog/pg_type.h"
+#include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -66,6 +68,7 @@
 
 #include "job/job.h"
 #include "job/server_state.h"
+#include "keys/row_format.h"
 #include "planner/planner.h"
 #include "settings.h"
 
@@ -352,24 +355,12 @@ last_column_read(const SubqueryScan *scan)
 	return bms_prev_member(columns, -1) + FirstLowInvalidHeapAttributeNumber;
 }
 
-/*
- * Drops the copies at the end of a sort's columns that neither the sort nor the
- * query's result reads, if its query has only Limits above it.  WITH TIES looks
- * at the columns of ORDER BY, of which a copy may be one.  Estimates stay as
- * they are.
- *
- * A column that ORDER BY s COLLATE "C" has added has the bytes of s, and the
- * GpuSort sorts by s instead.  If it stayed, each row would have its longest
- * column twice, and the leader would have to remove it again, row by row.
- */
-static void
-drop_copies(Plan *plan, Plan *child, const GpuSortPlanInfo *info, const List *ancestors)
+/* Returns the last column that is read above a sort of n columns; 0: only the
+ * visible ones are, by whoever executes the query.  Lists the Limits up to that
+ * reader.  WITH TIES looks at the columns of ORDER BY. */
+static AttrNumber
+last_column_above(const List *ancestors, int n, List **limits)
 {
-	Plan	   *source = info->parallel ? outerPlan(child) : child;
-	List	   *columns = get_tlist_exprs(source->targetlist, true);
-	List	   *plans = list_make3(source, child, plan);
-	int			n = list_length(columns);
-	AttrNumber	last_read = 0;
 	ListCell   *lc;
 
 	foreach(lc, ancestors)
@@ -377,41 +368,97 @@ drop_copies(Plan *plan, Plan *child, const GpuSortPlanInfo *info, const List *an
 		Limit	   *limit = lfirst(lc);
 
 		if (IsA(limit, SubqueryScan))
-		{
-			last_read = last_column_read((const SubqueryScan *) limit);
-			break;
-		}
+			return last_column_read((const SubqueryScan *) limit);
 		if (!IsA(limit, Limit) || limit->limitOption == LIMIT_OPTION_WITH_TIES)
-			return;
-		plans = lappend(plans, limit);
+			return n;
+		*limits = lappend(*limits, limit);
 	}
+	return 0;
+}
+
+/* Gives the plan a new list of its first columns, since other plans may share
+ * the old one. */
+static void
+keep_columns(Plan *plan, int n)
+{
+	if (list_length(plan->targetlist) > n)
+		plan->targetlist = list_truncate(list_copy(plan->targetlist), n);
+}
+
+/* May the rows be whole tuples, which have the column of this number too?  To
+ * take a tuple apart, for each row, takes longer than to remove the column.
+ * Rows of small columns are no tuples. */
+static bool
+may_be_in_tuples(const Plan *source, AttrNumber column)
+{
+	GpuSortRowFormat format;
+
+	for (int i = 1; i <= column; i++)
+	{
+		const Var  *var = (const Var *) list_nth_node(TargetEntry, source->targetlist, i - 1)->expr;
+
+		if (!IsA(var, Var) || var->varattno != i)
+			return false;
+	}
+	gpusort_row_format_choose(&format, ExecTypeFromTL(source->targetlist),
+							  list_length(source->targetlist));
+	return format.narrow_bytes == 0;
+}
+
+/*
+ * Drops the copies at the end of a sort's columns that neither the sort nor the
+ * query's result reads.  Returns how many columns the sort must return: those
+ * up to the last one that is read above it.  Limits return as many.  Estimates
+ * stay as they are.
+ *
+ * A column that ORDER BY s COLLATE "C" has added has the bytes of s, and the
+ * GpuSort sorts by s instead.  If it stayed, each row would have its longest
+ * column twice.  The column of ORDER BY lower(s) is needed, but only by the
+ * sort.  If the sort returned it, the leader would have to remove it again, row
+ * by row.
+ */
+static int
+drop_columns(Plan *plan, Plan *child, const GpuSortPlanInfo *info, const List *ancestors)
+{
+	Plan	   *source = info->parallel ? outerPlan(child) : child;
+	List	   *columns = get_tlist_exprs(source->targetlist, true);
+	List	   *limits = NIL;
+	int			kept = list_length(columns);
+	int			visible = kept;
+	AttrNumber	last_read = last_column_above(ancestors, visible, &limits);
+	ListCell   *lc;
+
+	while (visible > last_read && visible > 1 &&
+		   list_nth_node(TargetEntry, plan->targetlist, visible - 1)->resjunk)
+		visible--;
+	last_read = visible;
 	for (int i = 0; i < info->order.n_keys; i++)
 		last_read = Max(last_read, info->order.columns[i]);
-	while (n > last_read && list_nth_node(TargetEntry, plan->targetlist, n - 1)->resjunk &&
-		   plain_column(columns, n) != n)
-		n--;
-	if (n == list_length(columns) || !is_projection_capable_plan(source))
-		return;
-	foreach(lc, plans)
-	{
-		Plan	   *reader = lfirst(lc);
-
-		/* a new list, since other plans may share the old one */
-		reader->targetlist = list_truncate(list_copy(reader->targetlist), n);
-	}
+	while (kept > last_read && is_projection_capable_plan(source) &&
+		   plain_column(columns, kept) != kept)
+		kept--;
+	if (visible < kept && may_be_in_tuples(source, visible + 1))
+		visible = kept;
+	keep_columns(source, kept);
+	keep_columns(child, kept);
+	keep_columns(plan, kept);
+	foreach(lc, limits)
+		keep_columns(lfirst(lc), visible);
+	return visible;
 }
 
 /* Makes a GpuSort of the child in place of the plan, so that the nodes around
  * it need no change.  If workers feed it, the child is their Gather. */
 static Plan *
-make_sort(Plan *plan, Plan *child, const GpuSortPlanInfo *info, const List *ancestors)
+make_sort(Plan *plan, Plan *child, GpuSortPlanInfo *info, const List *ancestors)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(GetMemoryChunkContext(plan));
 	CustomScan *sort;
 
-	drop_copies(plan, child, info, ancestors);
+	info->n_visible = drop_columns(plan, child, info, ancestors);
 	sort = make_node(plan, plan->targetlist, &gpusort_scan_methods, info);
 	sort->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
+	keep_columns(&sort->scan.plan, info->n_visible);
 	sort->scan.plan.lefttree = info->parallel ? make_gather((Gather *) child, info) : child;
 	MemoryContextSwitchTo(old_context);
 	return &sort->scan.plan;

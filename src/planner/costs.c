@@ -286,7 +286,8 @@ gpusort_set_keys(const PathTarget *target, const List *types, GpuSortPlanInfo *i
 		info->n_keys++;
 		info->n_words = Min(GPUSORT_WORDS_MAX, info->n_words + Min(most, USUAL_WORDS));
 	}
-	gpusort_row_format_choose(&format, ExecTypeFromExprList(target->exprs));
+	gpusort_row_format_choose(&format, ExecTypeFromExprList(target->exprs),
+							  list_length(target->exprs));
 	info->width = gpusort_row_expected_bytes(&format, target->width);
 	cost_keys(types, info);
 	info->native_ms = milliseconds_of_cost(cost_natively(info, target->width));

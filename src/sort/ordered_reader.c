@@ -227,6 +227,25 @@ sort_large_tie_run(GpuSortOrderedReader *ordered)
 	tuplesort_performsort(ordered->large);
 }
 
+/* Returns the slot's row, valid until the next one is packed. */
+static const char *
+pack_row(GpuSortOrderedReader *ordered, TupleTableSlot *slot)
+{
+	const GpuSortRowFormat *format = ordered->ordering->spec->format;
+	GpuSortRowSource source;
+
+	gpusort_row_find(format, slot, &source);
+	if (MAXALIGN(source.length) > ordered->packed_bytes)
+	{
+		if (ordered->packed_row != NULL)
+			pfree(ordered->packed_row);
+		ordered->packed_bytes = MAXALIGN(source.length);
+		ordered->packed_row = MemoryContextAllocHuge(ordered->context, ordered->packed_bytes);
+	}
+	gpusort_row_write(format, slot, &source, ordered->packed_row);
+	return ordered->packed_row;
+}
+
 /* Returns row number i of the tuplesort. */
 static const char *
 row_of_large_tie_run(GpuSortOrderedReader *ordered, uint64 i)
@@ -245,12 +264,9 @@ row_of_large_tie_run(GpuSortOrderedReader *ordered, uint64 i)
 	if (!tuplesort_gettupleslot(ordered->large, forward, false, slot, NULL))
 		elog(ERROR, "gpusort's sort of tied rows lacks row " UINT64_FORMAT, i);
 	ordered->large_next = i + 1;
-	if (format->narrow_bytes == 0)
+	if (format->narrow_bytes == 0 && format->hidden == NULL)
 		return (const char *) ((MinimalTupleTableSlot *) slot)->mintuple;
-	if (ordered->narrow_row == NULL)
-		ordered->narrow_row = MemoryContextAlloc(ordered->context, format->narrow_bytes);
-	gpusort_row_format_write(format, slot, ordered->narrow_row);
-	return ordered->narrow_row;
+	return pack_row(ordered, slot);
 }
 
 /* --- all tie runs --------------------------------------------------------- */

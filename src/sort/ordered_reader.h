@@ -18,7 +18,7 @@ typedef struct GpuSortOrderedReader
 	GpuSortReader *reader;
 	GpuSortOrdering *ordering;
 	bool		by_words;		/* words decide all */
-	TupleTableSlot *slot;		/* of the format's kind: a row on its way into a tuplesort */
+	TupleTableSlot *slot;		/* a row on its way into a tuplesort */
 
 	/* all rows are one tie run, since their words were found out of order */
 	bool		all_tie;
@@ -33,7 +33,8 @@ typedef struct GpuSortOrderedReader
 	bool		walked;			/* too many for the list, but in order, and read again */
 	Tuplesortstate *large;		/* its rows, if they are too many for the list; else NULL */
 	uint64		large_next;		/* the row of it that comes next, forward */
-	char	   *narrow_row;		/* copy of a row from large, if rows are narrow */
+	char	   *packed_row;		/* a row of large, if tuples are not rows; else NULL */
+	Size		packed_bytes;	/* room for it */
 
 	MemoryContext context;		/* the reader's own */
 	MemoryContext tie_run_context;	/* for copies of a tie run's rows, and its tuplesort */

@@ -14,9 +14,10 @@
 #include "sort/ordering.h"
 
 void
-gpusort_slots_make(GpuSortSlots *slots, TupleDesc desc)
+gpusort_slots_make(GpuSortSlots *slots, const GpuSortSpec *spec)
 {
-	const TupleTableSlotOps *ops = slots->result->tts_ops;
+	const TupleTableSlotOps *ops = spec->row->tts_ops;
+	TupleDesc	desc = spec->desc;
 
 	slots->array_row = MakeSingleTupleTableSlot(desc, ops);
 	slots->merge_run = MakeSingleTupleTableSlot(desc, ops);

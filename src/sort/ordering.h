@@ -17,18 +17,19 @@
 #include "sort/sort_spec.h"
 
 /*
- * The slots of a sort.  The node owns result and native, which outlive every
- * sort.  The others exist once rows are packed.  result is of the row format's
- * kind: minimal tuples, or virtual for narrow rows.
+ * The slots of a sort.  The node owns the first three, which outlive every sort
+ * and are those of the spec.  The others exist once rows are packed, and have
+ * all columns.
  */
 typedef struct GpuSortSlots
 {
-	TupleTableSlot *result;		/* every row that goes out */
+	TupleTableSlot *result;		/* a row that goes out */
 	TupleTableSlot *native;		/* minimal tuples, of a tuplesort or a tuplestore; may be result */
-	TupleTableSlot *array_row;	/* as result: a row of an array on its way to the device */
-	TupleTableSlot *merge_run;	/* as result: a run's row, while keys are taken from it */
+	TupleTableSlot *projected;	/* a row that goes out of a tuplesort; NULL: native has it */
+	TupleTableSlot *array_row;	/* a row of an array on its way to the device */
+	TupleTableSlot *merge_run;	/* a run's row, while keys are taken from it */
 	TupleTableSlot *tied_native;	/* minimal tuples: a tied row that was sorted natively */
-	TupleTableSlot *compared[2];	/* as result: rows while they are compared */
+	TupleTableSlot *compared[2];	/* rows while they are compared */
 } GpuSortSlots;
 
 /* The cost of tie runs, in all runs of a sort. */
@@ -60,9 +61,9 @@ typedef struct GpuSortOrdering
 	double		check_ms;		/* of all runs, reading included */
 } GpuSortOrdering;
 
-/* Makes the sort's own slots, of its result slot's kind.  The second function
- * frees them, if there are any. */
-extern void gpusort_slots_make(GpuSortSlots *slots, TupleDesc desc);
+/* Makes the sort's own slots.  The second function frees them, if there are
+ * any. */
+extern void gpusort_slots_make(GpuSortSlots *slots, const GpuSortSpec *spec);
 extern void gpusort_slots_drop(GpuSortSlots *slots);
 
 /* Its arguments must outlive it.  The slots are the sort's.  Memory: the

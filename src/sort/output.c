@@ -6,7 +6,8 @@
  *	    the ordered reader; or a tuplesort that has been performed.
  * Out: slots that point to rows of the array, or into the block being read,
  *	    valid until the next call; or a tuplesort's.  A tuplesort returns
- *	    minimal tuples, which are copied into a virtual slot for narrow rows.
+ *	    minimal tuples.  A virtual slot has their columns if rows are narrow, or
+ *	    if some columns do not go out.
  *
  * Runs in the backend that leads the sort, which also ends the array or the
  * tuplesort.
@@ -302,6 +303,20 @@ typedef struct NativeOutput
 	GpuSortNativeReason reason;
 } NativeOutput;
 
+/* Lets a virtual slot have a tuple's visible columns.  The tuple may have more,
+ * and must not go out itself. */
+static TupleTableSlot *
+project(TupleTableSlot *native, TupleTableSlot *projected)
+{
+	int			natts = projected->tts_tupleDescriptor->natts;
+
+	ExecClearTuple(projected);
+	slot_getallattrs(native);
+	memcpy(projected->tts_values, native->tts_values, natts * sizeof(Datum));
+	memcpy(projected->tts_isnull, native->tts_isnull, natts * sizeof(bool));
+	return ExecStoreVirtualTuple(projected);
+}
+
 static TupleTableSlot *
 native_next(GpuSortOutput *output, bool forward)
 {
@@ -310,9 +325,7 @@ native_next(GpuSortOutput *output, bool forward)
 
 	if (!tuplesort_gettupleslot(native->native, forward, false, slots->native, NULL))
 		return ExecClearTuple(slots->result);
-	if (slots->native != slots->result)
-		ExecCopySlot(slots->result, slots->native);
-	return slots->result;
+	return slots->projected != NULL ? project(slots->native, slots->projected) : slots->native;
 }
 
 static bool

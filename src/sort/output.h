@@ -45,8 +45,8 @@ typedef struct GpuSortOutput GpuSortOutput;
 
 typedef struct GpuSortOutputMethods
 {
-	/* Returns the next row in this direction, in the result slot, which is
-	 * empty at the end. */
+	/* Returns the next row in this direction, in one of the sort's slots; an
+	 * empty slot at the end. */
 	TupleTableSlot *(*next) (GpuSortOutput *output, bool forward);
 
 	/* Goes back before the first row.  False: the rows have been given back. */

@@ -3,7 +3,7 @@
  *	  The rows of a small input: first as they have come, then sorted in place.
  *
  * In:  slots.
- * Out: the result slot, which points to rows of the array.  If a row is a
+ * Out: a slot, which points to rows of the array.  If a row is a
  *	    single pass-by-value key, the array has the value itself.
  *
  * Each row has an entry: a word or value of its first key.  A first key of a
@@ -60,7 +60,7 @@ struct GpuSortRowArray
 	const GpuSortOrder *order;
 	TupleDesc	desc;
 	const GpuSortRowFormat *format;
-	TupleTableSlot *result;
+	TupleTableSlot *slot;		/* a row, while values are taken from it */
 	MemoryContext context;
 	Size		limit_bytes;
 	Size		bytes;			/* of all but this struct */
@@ -100,14 +100,14 @@ struct GpuSortRowArray
  * collation's, else by an abbreviation, which the C library's have not. */
 GpuSortRowArray *
 gpusort_row_array_begin(const GpuSortOrder *order, TupleDesc desc, const GpuSortRowFormat *format,
-						TupleTableSlot *result, Size limit_bytes)
+						TupleTableSlot *slot, Size limit_bytes)
 {
 	GpuSortRowArray *array = palloc0(sizeof(GpuSortRowArray));
 
 	array->order = order;
 	array->desc = desc;
 	array->format = format;
-	array->result = result;
+	array->slot = slot;
 	array->context = CurrentMemoryContext;
 	array->limit_bytes = limit_bytes;
 	/* as in nodeSort.c: a single value is moved faster than a row */
@@ -261,9 +261,9 @@ gpusort_row_array_put(GpuSortRowArray *array, TupleTableSlot *slot)
 
 		if (row == NULL)
 			return false;
-		value = slot_getattr(array->by_reference ?
-							 gpusort_row_store(array->format, row, array->result) : slot,
-							 column, &is_null);
+		value = array->by_reference ?
+			gpusort_row_attribute(array->format, row, array->slot, column, &is_null) :
+			slot_getattr(slot, column, &is_null);
 		array->rows[array->n] = row;
 	}
 	entry = &array->entries[array->n];
@@ -309,7 +309,7 @@ comparer_of(GpuSortRowArray *array)
 	old_context = MemoryContextSwitchTo(array->context);
 	/* only its keys are used */
 	array->comparer = gpusort_comparer_make(array->order, 0, array->order->n_keys, array->format,
-											array->result, array->result);
+											array->slot, array->slot);
 	MemoryContextSwitchTo(old_context);
 	return array->comparer;
 }
@@ -353,10 +353,10 @@ compare_key(GpuSortRowArray *array, const GpuSortEntry *a, const GpuSortEntry *b
 	AttrNumber	column = array->order->columns[key];
 	bool		a_is_null;
 	bool		b_is_null;
-	Datum		a_value = slot_getattr(gpusort_row_store(array->format, array->rows[a->row],
-														 array->result), column, &a_is_null);
-	Datum		b_value = slot_getattr(gpusort_row_store(array->format, array->rows[b->row],
-														 array->result), column, &b_is_null);
+	Datum		a_value = gpusort_row_attribute(array->format, array->rows[a->row], array->slot,
+												column, &a_is_null);
+	Datum		b_value = gpusort_row_attribute(array->format, array->rows[b->row], array->slot,
+												column, &b_is_null);
 
 	return ApplySortComparator(a_value, a_is_null, b_value, b_is_null,
 							   &comparer_of(array)->keys[key]);
@@ -390,8 +390,8 @@ take_values(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
 		const char *row = array->rows[entries[i].row];
 		bool		is_null;
 
-		entries[i].word = slot_getattr(gpusort_row_store(array->format, row, array->result),
-									   array->order->columns[key], &is_null);
+		entries[i].word = gpusort_row_attribute(array->format, row, array->slot,
+												array->order->columns[key], &is_null);
 		entries[i].nulls = is_null;
 	}
 }
@@ -593,6 +593,6 @@ gpusort_row_array_sort(GpuSortRowArray *array)
 		else
 			sort_by_key(array, array->entries, array->n, 0);
 	}
-	ExecClearTuple(array->result);
+	ExecClearTuple(array->slot);
 	MemoryContextSwitchTo(old_context);
 }

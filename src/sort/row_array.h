@@ -20,13 +20,13 @@ typedef struct GpuSortRowArray GpuSortRowArray;
 
 /*
  * Begins an empty array of rows of type desc in this format, which may take
- * limit_bytes.  result: a slot of the format's kind, used while rows are put
+ * limit_bytes.  slot: of the kind for all columns, used while rows are put
  * and sorted.  All arguments must outlive the array.  Memory: the current
  * context, to the end of the array.
  */
 extern GpuSortRowArray *gpusort_row_array_begin(const GpuSortOrder *order, TupleDesc desc,
 												const GpuSortRowFormat *format,
-												TupleTableSlot *result, Size limit_bytes);
+												TupleTableSlot *slot, Size limit_bytes);
 
 /* Empties it.  Slots that hold its rows must be cleared before. */
 extern void gpusort_row_array_reset(GpuSortRowArray *array);
@@ -45,8 +45,8 @@ extern void gpusort_row_array_sort(GpuSortRowArray *array);
 extern uint64 gpusort_row_array_rows(const GpuSortRowArray *array);
 
 /* Returns a row by its number: as they came, or, after the sort, in order.
- * slot is of the format's kind, and is returned.  Its contents are valid as
- * long as the array's rows. */
+ * slot is of one of the format's kinds, and is returned.  Its contents are
+ * valid as long as the array's rows. */
 extern TupleTableSlot *gpusort_row_array_get(const GpuSortRowArray *array, uint64 number,
 											 TupleTableSlot *slot);
 

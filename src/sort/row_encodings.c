@@ -340,9 +340,9 @@ gpusort_sample_tells_to_compare(const GpuSortSpec *spec)
 	GpuSortKeyEncoding encodings[GPUSORT_WORDS_MAX];
 	bool		pays;
 
-	(void) gpusort_choose_encodings(spec->sample, spec->result, spec, spec->rows, encodings,
+	(void) gpusort_choose_encodings(spec->sample, spec->row, spec, spec->rows, encodings,
 									&pays);
-	ExecClearTuple(spec->result);
+	ExecClearTuple(spec->row);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(context);
 	return !pays;

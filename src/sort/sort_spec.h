@@ -30,11 +30,13 @@ typedef struct GpuSortSpec
 	GpuSortRowArray *sample;	/* rows that lie evenly among all, in their order; NULL: none are
 								 * known before the first rows come */
 
-	/* result holds every row that goes out.  It is of the format's kind:
-	 * minimal tuples, or virtual for narrow rows.  native holds minimal
-	 * tuples, and may be result. */
+	/* Slots.  row is of the kind for all columns.  The others have the visible
+	 * columns: result is of the format's kind for these, and native holds
+	 * minimal tuples.  Each may be the one before it. */
+	TupleTableSlot *row;
 	TupleTableSlot *result;
 	TupleTableSlot *native;
+	TupleTableSlot *projected;	/* virtual: what goes out of a tuplesort; NULL: native does */
 
 	int			workers;		/* planned feeders; -1: the plan is serial */
 	bool		never_waits;	/* for the device: workers hold memory, or would stand still */

@@ -334,7 +334,7 @@ begin_array(GpuSortTuplesort *sort)
 	if (sort->array != NULL)
 		gpusort_row_array_reset(sort->array);
 	else
-		sort->array = gpusort_row_array_begin(spec->order, spec->desc, spec->format, spec->result,
+		sort->array = gpusort_row_array_begin(spec->order, spec->desc, spec->format, spec->row,
 											  (Size) spec->work_mem * 1024);
 }
 
@@ -371,7 +371,7 @@ begin_next_stage(GpuSortTuplesort *sort)
 	if (rows > sort->expected_rows)
 		sort->expected_rows = 2.0 * rows;
 	if (sort->slots.array_row == NULL)
-		gpusort_slots_make(&sort->slots, sort->spec->desc);
+		gpusort_slots_make(&sort->slots, sort->spec);
 	reason = sort->spec->may_use_device ? begin_packing(sort) : GPUSORT_NATIVE_NONE;
 	if (reason == GPUSORT_NATIVE_COST && sort->array_rows_left == 0 &&
 		gpusort_row_array_fits(sort->array, sort->expected_rows, sort->spec->work_mem * 1024.0))
@@ -400,7 +400,7 @@ gpusort_tuplesort_leave_array(GpuSortTuplesort *sort)
 	ExecClearTuple(slot);
 	if (sort->stage == ARRAY)
 		return;
-	ExecClearTuple(sort->spec->result);
+	ExecClearTuple(sort->spec->row);
 	gpusort_row_array_end(sort->array);
 	sort->array = NULL;
 }
@@ -425,8 +425,7 @@ gpusort_tuplesort_begin(const GpuSortSpec *spec, MemoryContext parent, GpuSortNa
 	GpuSortTuplesort *sort = palloc0(sizeof(GpuSortTuplesort));
 
 	sort->spec = spec;
-	sort->slots.result = spec->result;
-	sort->slots.native = spec->native;
+	sort->slots = (GpuSortSlots) {spec->result, spec->native, spec->projected};
 	sort->context = context;
 	sort->expected_rows = spec->rows;
 	sort->native_reason = GPUSORT_NATIVE_NONE;

@@ -110,6 +110,11 @@ set gpusort.debug_force = on;
 
 -- VERBOSE names each column of the child
 select pg_temp.do_explain('select k8, t from plan_rows order by k4 desc', 'costs off, verbose');
+-- a column that only the sort reads is not returned, so that nobody has to remove it
+select pg_temp.do_explain('select t, n from plan_rows order by lower(t), k4 % 7 limit 3 offset 1', 'costs off, verbose');
+select pg_temp.do_explain('insert into plan_rows(n, t) select n, t from plan_rows order by lower(t)', 'costs off, verbose');
+select pg_temp.do_explain('select t from plan_rows order by lower(t) fetch first 3 rows with ties', 'costs off, verbose');
+select pg_temp.do_explain('select k2 from (select k2, t from plan_rows order by lower(t) offset 0) q', 'costs off, verbose');
 select pg_temp.do_explain('select 1 as a, k8 from plan_rows union all select 2, o::int8 from plan_rows order by 2, 1', 'costs off, verbose');
 select pg_temp.do_explain('select random() as a, random() as b, k8 from plan_rows order by k8', 'costs off, verbose');
 
