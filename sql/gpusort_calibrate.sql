@@ -110,7 +110,7 @@ BEGIN
 	LANGUAGE plpgsql VOLATILE STRICT
 	SET search_path = pg_catalog, pg_temp
 	SET gpusort.enabled = on
-	SET gpusort.min_rows = 0
+	SET gpusort.min_rows = 1000
 	SET enable_sort = on
 	SET enable_seqscan = on
 	SET enable_gathermerge = on
@@ -137,7 +137,7 @@ BEGIN
 				-- a kept plan lets gpusort.min_rows differ between planning and execution
 				BEGIN
 					EXECUTE 'PREPARE gpusort_calibration AS ' || query;
-					PERFORM set_config('gpusort.min_rows', '0', true);
+					PERFORM set_config('gpusort.min_rows', '1000', true);
 					EXECUTE 'EXPLAIN EXECUTE gpusort_calibration';
 					PERFORM set_config('gpusort.min_rows', '2147483647', true);
 					EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE gpusort_calibration' INTO plan;

@@ -95,19 +95,26 @@ find_unordered_child(PlannerInfo *root, RelOptInfo *input_rel, const RelOptInfo 
 	return scan != NULL && scan->total_cost < cheapest->total_cost ? scan : NULL;
 }
 
-/* Might a LIMIT let a Sort keep the top rows only?  Nothing is known of those
- * of queries around this one, nor of LIMIT $1. */
+/* Might a query around this one read its first rows only, for a LIMIT or for a
+ * window's condition?  The planner does not know. */
+static bool
+may_be_cut_short(const PlannerInfo *root)
+{
+	while ((root = root->parent_root) != NULL)
+	{
+		if (root->parse->limitCount != NULL || root->parse->hasWindowFuncs)
+			return true;
+	}
+	return false;
+}
+
+/* Might a LIMIT let a Sort keep the top rows only?  LIMIT $1 is not known. */
 static bool
 may_keep_top_rows(const PlannerInfo *root, double rows, int width)
 {
 	if (root->limit_tuples > 0)
 		return gpusort_keeps_top_rows(rows, root->limit_tuples, width);
-	for (; root != NULL; root = root->parent_root)
-	{
-		if (root->parse->limitCount != NULL)
-			return true;
-	}
-	return false;
+	return root->parse->limitCount != NULL || may_be_cut_short(root);
 }
 
 /* The paths are offered over the rows in no order, as PostgreSQL's Sort is. */
@@ -171,20 +178,20 @@ groups_of_window(PlannerInfo *root, const Path *top, const Path *bottom, double 
 							   rows, NULL, NULL);
 }
 
-/* Does the top window end its scan at the first row that fails a condition such
- * as rank() <= 10, and are the rows below not sorted before the first one is
- * read?  PostgreSQL does not cost that. */
+/* May the scan end before its last row, since no Sort in the stack reads all of
+ * them first?  The top window ends it at the first row that fails a condition
+ * such as rank() <= 10, which PostgreSQL does not cost. */
 static bool
-may_end_early(const Path *top, const Path *bottom)
+may_end_early(const PlannerInfo *root, const Path *top, const Path *bottom)
 {
-	const Path *path = top;
+	const WindowAggPath *window = (const WindowAggPath *) top;
 
-	if (compat_run_condition((const WindowAggPath *) top) == NIL ||
-		((const WindowAggPath *) top)->winclause->partitionClause != NIL)
+	if ((compat_run_condition(window) == NIL || window->winclause->partitionClause != NIL) &&
+		!may_be_cut_short(root))
 		return false;
-	while (path != bottom && !IsA(path, SortPath))
-		path = gpusort_path_below(path);
-	return !IsA(path, SortPath);
+	while (top != bottom && !IsA(top, SortPath))
+		top = gpusort_path_below(top);
+	return !IsA(top, SortPath);
 }
 
 /* Copies the nodes from this one down over another path, which replaces the
@@ -244,7 +251,7 @@ gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *w
 	/* paths that another extension has made for windows stay */
 	if (top == bottom || !IsA(top, WindowAggPath) ||
 		(bottom->parent == window_rel && !is_sort(bottom)) ||
-		(may_end_early(top, bottom) && !gpusort_debug_force) ||
+		(!gpusort_debug_force && may_end_early(root, top, bottom)) ||
 		!gpusort_begin_paths(&input, input_rel, child, child->rows, bottom->pathkeys))
 		return;
 	input.groups = groups_of_window(root, top, bottom, input.rows);

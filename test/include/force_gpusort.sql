@@ -34,6 +34,7 @@ begin
 		end if;
 		line := regexp_replace(line, '(InitPlan|SubPlan) expr_', '\1 ');
 		line := replace(line, '"*SELECT*"', 'unnamed_subquery');
+		line := regexp_replace(line, 'OVER w\d+', 'OVER (?)');
 		return next regexp_replace(line, ' \(returns .*\)$', '');
 	end loop;
 end $$;
