@@ -9,7 +9,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('idle_cursors', "gpusort.device_memory = '96MB'", "gpusort.buffer_memory = '64MB'", "gpusort.wait_timeout = 0", "work_mem = '1MB'");
+my $node = new_server('idle_cursors', "gpusort.device_memory = '256MB'", "gpusort.buffer_memory = '64MB'", "gpusort.wait_timeout = 0", "work_mem = '1MB'");
 wait_for_state($node, 'serving');
 make_tables($node);
 make_gate($node);
@@ -41,7 +41,10 @@ my $rows = $node->safe_psql('postgres', 'select bytes_fed from gpusort_progress'
 cmp_ok($read, '<', $fed * 0.75, "reserved while it is read: $read bytes, of the $fed while it was fed");
 cmp_ok($read, '>=', $rows, "its rows, of $rows bytes, are there");
 
-# --- others have what it gave back
+# --- others have what it gave back: the budget is what two such sorts reserve while they are fed, and large ones leave a part of it
+my $megabytes = int(2 * $fed / 1048576);
+reload_with($node, 'gpusort.device_memory' => "${megabytes}MB");
+$node->poll_query_until('postgres', "select budget_bytes = $megabytes * 1048576 from gpusort_devices") or die 'gpusort.device_memory is not followed';
 like($node->safe_psql('postgres', "explain (analyze, timing off, costs off) $query"), qr/Sort Method: (?:host|gpu)\s*$/m, 'beside it another such sort is on the device, in one run');
 is(digest($node, $query), $right, 'its rows are right');
 is(reserved('output'), $read, 'the cursor has what it had');
