@@ -41,8 +41,8 @@ my $rows = $node->safe_psql('postgres', 'select bytes_fed from gpusort_progress'
 cmp_ok($read, '<', $fed * 0.75, "reserved while it is read: $read bytes, of the $fed while it was fed");
 cmp_ok($read, '>=', $rows, "its rows, of $rows bytes, are there");
 
-# --- others have what it gave back: of this budget they may have seven eighths, and both would not fit as they were fed
-my $megabytes = int(($read + $fed) / 7 * 8 / 1048576) + 8;
+# --- others have what it gave back: the budget is what two such sorts reserve while they are fed, and large ones leave a part of it
+my $megabytes = int(2 * $fed / 1048576);
 reload_with($node, 'gpusort.device_memory' => "${megabytes}MB");
 $node->poll_query_until('postgres', "select budget_bytes = $megabytes * 1048576 from gpusort_devices") or die 'gpusort.device_memory is not followed';
 like($node->safe_psql('postgres', "explain (analyze, timing off, costs off) $query"), qr/Sort Method: (?:host|gpu)\s*$/m, 'beside it another such sort is on the device, in one run');
