@@ -11,8 +11,8 @@
  * parallel build (nbtsort.c), whose snapshot, lock modes and instrumentation
  * these are too.  The leader's first rows decide the encodings, and whether
  * there is a job at all.  Until then, workers keep their rows, since a row may
- * take long to evaluate.  If there is no job, all processes scan to the end, and
- * PostgreSQL builds the index.
+ * take long to evaluate.  If there is no job, all processes scan to the end,
+ * and PostgreSQL builds the index.
  *
  * When all rows are fed, all workers end but the first two.  The first loads
  * the index tuples that the leader makes of the sorted rows and checks

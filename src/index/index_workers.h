@@ -20,16 +20,16 @@
 
 typedef struct GpuSortIndexWorkers GpuSortIndexWorkers;
 
-/* Starts the workers that the planner has granted the build, and sets the sort's
- * number of workers (spec->workers) to theirs.  NULL: there are none, and the
- * build is serial.  Memory: the current context. */
+/* Starts the workers that the planner has granted the build, and sets the
+ * sort's number of workers (spec->workers) to theirs.  NULL: there are none,
+ * and the build is serial.  Memory: the current context. */
 extern GpuSortIndexWorkers *gpusort_index_workers_begin(const GpuSortIndexScan *scan,
 														GpuSortSpec *spec);
 
 /* Begins the leader's part of the scan. */
 extern TableScanDesc gpusort_index_workers_leader_scan(const GpuSortIndexWorkers *workers);
 
-/* Tells the workers that the sort has a job, or is native, once it has or is. */
+/* Tells the workers that the sort has a job, or is native, once it is known. */
 extern void gpusort_index_workers_tell(GpuSortIndexWorkers *workers,
 									   const GpuSortTuplesort *sort);
 

@@ -47,9 +47,9 @@
 		   "texts begin alike, or come in order") \
 	NATIVE(FEW_ROWS, few_rows, "fewer rows are expected than five times gpusort.min_rows", \
 		   "PostgreSQL built an index") \
-	NATIVE(INDEX_KEY, index_key, "the index's first key cannot be sorted on a device", \
-		   "an index's first key has no key words under its operator class and collation: " \
-		   "PostgreSQL built the index")
+	NATIVE(INDEX_KEY, index_key, "a key of the index cannot be sorted on a device", \
+		   "an index's first key has no key words, " \
+		   "or an operator class contradicts itself: PostgreSQL built the index")
 
 /*
  * Planned reasons: why a Sort stays PostgreSQL's own.  Decided when its plan is

@@ -50,9 +50,8 @@ extern bool gpusort_tuplesort_restart(GpuSortTuplesort *sort);
 extern const GpuSortKeyEncoding *gpusort_tuplesort_encodings(const GpuSortTuplesort *sort,
 															 GpuSortJobId *job, int *n_encodings);
 
-/* Ends the array's stage, whatever rows it has: the sort of a parallel plan has
- * a job then, or is native.  For feeders that wait for that, when this process
- * has no more rows. */
+/* Ends the array's stage, whatever rows it has: a parallel sort has a job then,
+ * or is native.  For feeders that wait for that. */
 extern void gpusort_tuplesort_leave_array(GpuSortTuplesort *sort);
 
 /* Takes the slot's row.  In a parallel plan the feed nodes have returned it,
