@@ -336,8 +336,8 @@ cost_of_words(const GpuSortFirstRows *from, int key, const GpuSortWantedWords *w
 	double		bytes = encoding->n_words * sizeof(uint64);
 
 	if (encoding->dictionary != NULL ||
-		(words->distinct > 0 && words->distinct <= VALUES_REMEMBERED &&
-		 words->width <= BYTES_REMEMBERED))
+		(costs->words_byte > 0 && words->distinct > 0 &&
+		 words->distinct <= VALUES_REMEMBERED && words->width <= BYTES_REMEMBERED))
 		return costs_of_kinds[GPUSORT_COLLATION_BYTES].words;
 	if (encoding->prefix != NULL)
 		bytes += VARSIZE_ANY_EXHDR(encoding->prefix);
