@@ -10,6 +10,8 @@
  *				threads of the CPU that do a GPU's work where there is none
  *	  native	sorted by PostgreSQL's own code
  *	  row		a tuple as it is packed for the device
+ *	  hidden column
+ *				a column that only the sort reads; it does not leave the node
  *	  key word	64 bits that a key, or a part of it, is sorted by; also word
  *	  key encoding
  *				the form of a key's words: their number, and the prefix that

@@ -105,6 +105,8 @@ make_spec(GpuSortState *state, bool random_access)
 	spec->row_width = child->plan->plan_width;
 	spec->rows = state->info.rows;
 	spec->packed_bytes = state->info.width;
+	if (state->format.hidden != NULL)
+		spec->packed_bytes += MAXALIGN(SizeofMinimalTupleHeader);	/* of the hidden part */
 	spec->native_ms = state->info.native_ms;
 	spec->never_waits = state->info.parallel || has_sorting_workers(child, NULL);
 	spec->random_access = random_access;

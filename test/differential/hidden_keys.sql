@@ -1,7 +1,7 @@
 -- Keys at the end of a query's columns that only the sort reads.  What goes into a table is the physical tuple: it must
 -- be PostgreSQL's own, since a column too many would be read as the value of the next one that is added.
 -- @also one-worker
--- @device-sorts 150
+-- @device-sorts 140
 -- @spilled-runs 3
 create extension if not exists pageinspect;
 create extension if not exists amcheck;
@@ -135,6 +135,20 @@ reset gpusort.enabled;
 create table few as execute by_key(3990);
 select pages('few', true);
 reset plan_cache_mode;
+
+-- rows that stay in the backend
+set gpusort.min_rows = 1000000;
+select stored_statements(format('select * from kept order by %s, id', k)) from unnest(array['lower(s)', 'n % 7', 'nullif(n % 9, 4) desc nulls last', 'lower(maybe) nulls first, s || ''x'' desc', 'upper(s) collate ' || or_c('en_us')]) k \gexec
+select stored_statements('select id, k from fixed order by k % 10 nulls first, at, id') \gexec
+select stored_statements('select * from wide_8 order by c5 + c4, lower(s), id % 3, id') \gexec
+begin;
+declare c scroll cursor for select id, maybe from kept order by lower(s);
+move 1000 in c;
+fetch backward 3 from c;
+fetch forward 3 from c;
+commit;
+select g, q.* from generate_series(1, 3) g, lateral (select id, maybe from kept order by (n + g) % 100, lower(s) limit 2 offset 100) q;
+reset gpusort.min_rows;
 
 -- cursors
 begin;

@@ -94,7 +94,7 @@ make_subject(ArrayType *first, ArrayType *second, int n_keys, bool descending, b
 	for (int i = 1; i <= KEYS; i++)
 		TupleDescInitEntry(subject->desc, i, "key", INT8OID, -1, 0);
 	TupleDescInitEntry(subject->desc, COLUMNS, "number", INT4OID, -1, 0);
-	gpusort_row_format_choose(&subject->format, subject->desc);
+	gpusort_row_format_choose(&subject->format, subject->desc, COLUMNS);
 	make_order(subject, n_keys, descending, nulls_first);
 	subject->slot = MakeSingleTupleTableSlot(subject->desc, &TTSOpsVirtual);
 	subject->result = MakeSingleTupleTableSlot(subject->desc, &TTSOpsVirtual);
