@@ -168,11 +168,21 @@ typedef int16 compat_ordering_strategy;
 #endif
 
 /* 19 sorts integers by radix.  A comparison that an Agg's sort is spared saves
- * this much of what cost_sort charges (bench/inner_sorts). */
+ * this much of what cost_sort charges (bench/NOTES.md). */
 #if PG_VERSION_NUM >= 190000
-#define COMPAT_INNER_COMPARISON 0.5
+#define COMPAT_INNER_COMPARISON 0.2
 #else
-#define COMPAT_INNER_COMPARISON 0.85
+#define COMPAT_INNER_COMPARISON 0.45
+#endif
+
+/* 16 returns the Vars as multibitmapsets. */
+#if PG_VERSION_NUM >= 160000
+#include "access/sysattr.h"
+#include "nodes/multibitmapset.h"
+#define compat_is_nonnullable(var, vars) \
+	mbms_is_member((var)->varno, (var)->varattno - FirstLowInvalidHeapAttributeNumber, vars)
+#else
+#define compat_is_nonnullable(var, vars) list_member(vars, var)
 #endif
 
 /* 16 lists all equal aggregates (d5b760ecb5e). */

@@ -101,12 +101,11 @@ typedef struct TypeCosts
 	double		comparison;		/* times what cost_sort charges */
 	double		words;			/* of a value; a text has some 32 bytes */
 	double		check;			/* of a returned row against the row before it */
-	/* a comparison inside an Agg, times what cost_sort charges; of values by
-	 * reference, which have abbreviated keys */
-	double		inner;
+	double		inner;			/* a comparison inside an Agg, times what cost_sort charges */
 } TypeCosts;
 
-static const TypeCosts costs_of_plain = {.comparison = 1,.inner = 0.5};
+static const TypeCosts costs_of_plain = {.comparison = 1,.inner = COMPAT_INNER_COMPARISON};
+static const TypeCosts costs_of_floats = {.comparison = 1,.inner = 0.55};
 static const TypeCosts costs_of_bytes = {.comparison = 1.3,.words = 1,.inner = 0.5};
 static const TypeCosts costs_of_numeric = {.comparison = 2,.words = 2,.inner = 0.5};
 static const TypeCosts costs_of_icu = {.comparison = 2.5,.words = 30,.inner = 2.5};
@@ -131,6 +130,8 @@ costs_of_type(const GpuSortKeyType *type)
 
 	if (type->type == NUMERICOID)
 		return costs_of_numeric;
+	if (type->type == FLOAT8OID || type->type == FLOAT4OID)
+		return costs_of_floats;
 	if (!gpusort_type_has_text_bytes(type->type))
 		return costs_of_plain;
 	if (gpusort_collation_kind(type->collation) == GPUSORT_COLLATION_ICU)
@@ -348,23 +349,13 @@ gpusort_cost_of_further_keys(double rows)
 	return cpu_operator_cost * rows * cost_of_sorting_row(gpusort_server_state());
 }
 
-/*
- * tuplesort compares each row with the one before it first, so rows in order
- * take one comparison each.  The first key decides most comparisons.
- *
- * 1 M int8, float8 and texts took 0.26, 0.31 and 0.11 s less in order in
- * memory, and 0.6, 0.31 and 0.37 s less spilled.  This formula says 0.18 s, and
- * 0.11 s for texts.  20,000 int8 and float8 took 1.06 and 0.86 of PostgreSQL's
- * time through the host device, and the formula leaves them to PostgreSQL.
- */
+/* Rows in order take one comparison each, as much as the last halving.  The
+ * first key decides most comparisons. */
 Cost
-gpusort_cost_of_inner_sort(const GpuSortKeyType *type, double rows, double groups)
+gpusort_cost_of_inner_sort(const GpuSortKeyType *type, double rows, double halvings)
 {
-	double		levels = log2(Max(2, rows / Max(1, groups))) - 1;
-	double		comparison = get_typbyval(type->type) ? COMPAT_INNER_COMPARISON :
-		costs_of_type(type).inner;
-
-	return cpu_operator_cost * COST_COMPARISON * comparison * rows * levels;
+	return cpu_operator_cost * COST_COMPARISON * costs_of_type(type).inner * rows *
+		Max(0, halvings - 1);
 }
 
 /* Returns the device's costs from the packing of the rows on. */

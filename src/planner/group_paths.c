@@ -13,8 +13,9 @@
  * PostgreSQL sorts inside the Agg for ordered-set aggregates, such as
  * percentile_cont and mode, and on 15 for aggregates with ORDER BY or DISTINCT.
  * Its tuplesort looks for rows in order first, which takes one comparison a
- * row.  So the rows are sorted by the aggregate's keys too, behind the group's.
- * The Agg still sorts, so its result is PostgreSQL's.
+ * row.  So the rows are sorted by the aggregate's keys too, behind the group's,
+ * if that spares more than it takes (inner_sorts.c).  The Agg still sorts, so
+ * its result is PostgreSQL's.
  *
  * Aggregates that depend on the order of the rows, such as array_agg(x), forbid
  * such keys, although PostgreSQL does not define that order.  They also forbid
@@ -27,19 +28,17 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_aggregate.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/prep.h"
 #include "optimizer/tlist.h"
+#include "utils/float.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
 #include "compat.h"
-#include "job/server_state.h"
 #include "plan/aggregates.h"
 #include "planner/planner.h"
 #include "settings.h"
@@ -129,135 +128,70 @@ leaves_groups_to_hashing(PlannerInfo *root, List *exprs, const GroupNode *node, 
 
 /* --- aggregates that sort ------------------------------------------------- */
 
-/*
- * Rows in order are worth it from this many times gpusort.min_rows on, because
- * the Agg sorts again (bench/NOTES.md).
- */
-#define MIN_ROWS_TIMES	5
-
-/* A sort inside the Agg that rows in order would spare. */
-typedef struct InnerSort
-{
-	List	   *pathkeys;
-	Cost		cost;			/* of the sort, beyond its cost with rows in order */
-} InnerSort;
-
-/* Can the aggregate's keys be computed for every row below the Agg?  FILTER may
- * keep an expression from an error. */
+/* Do the rows come from an index, and so perhaps in the order of aggregates? */
 static bool
-has_safe_keys(const Aggref *aggregate, List *clauses)
+come_from_index(const Path *path)
 {
-	ListCell   *lc;
-
-	foreach(lc, clauses)
-	{
-		Node	   *expr = get_sortgroupclause_expr(lfirst(lc), aggregate->args);
-
-		while (IsA(expr, RelabelType))
-			expr = (Node *) ((RelabelType *) expr)->arg;
-		if (!IsA(expr, Var) &&
-			(aggregate->aggfilter != NULL || contain_subplans(expr) ||
-			 contain_volatile_functions(expr)))
-			return false;
-	}
-	return true;
+	while (path != NULL && !IsA(path, SortPath) && !IsA(path, IndexPath))
+		path = gpusort_path_below(path);
+	return path != NULL && IsA(path, IndexPath);
 }
 
-/* Returns the aggregate's sort.  NULL: it has none that can be spared. */
-static InnerSort *
-inner_sort(PlannerInfo *root, const Aggref *aggregate, double rows, double groups)
+/* Returns the least cost of a path that needs none of the sorts inside the Agg
+ * to be spared. */
+static Cost
+least_cost_from_index(const RelOptInfo *rel)
 {
-	List	   *clauses = gpusort_order_of_aggregate(aggregate);
-	const SortGroupClause *first;
-	Node	   *expr;
-	InnerSort  *result;
-
-	if (clauses == NIL || aggregate->aggkind == AGGKIND_HYPOTHETICAL ||
-		!has_safe_keys(aggregate, clauses))
-		return NULL;
-	first = linitial(clauses);
-	expr = get_sortgroupclause_expr((SortGroupClause *) first, aggregate->args);
-	if (aggregate->aggfilter != NULL)
-		rows *= clause_selectivity(root, (Node *) aggregate->aggfilter, 0, JOIN_INNER, NULL);
-	result = palloc(sizeof(InnerSort));
-	result->pathkeys = make_pathkeys_for_sortclauses(root, clauses, aggregate->args);
-	result->cost = gpusort_cost_of_inner_sort(gpusort_type_of_key(expr, first->sortop,
-																  exprCollation(expr)),
-											  rows, groups);
-	return result;
-}
-
-/* Returns a list of InnerSort.  NIL: there is none, or an aggregate depends on
- * the order of its rows. */
-static List *
-inner_sorts(PlannerInfo *root, double rows, double groups)
-{
-	Bitmapset  *transitions = NULL;
-	List	   *sorts = NIL;
+	Cost		least = get_float8_infinity();
 	ListCell   *lc;
 
-	foreach(lc, root->agginfos)
+	foreach(lc, rel->pathlist)
 	{
-		const Aggref *aggregate = compat_aggref_of((const AggInfo *) lfirst(lc));
-		InnerSort  *sort;
-
-		if (gpusort_order_of_aggregate(aggregate) == NIL &&
-			!gpusort_aggregate_ignores_order(aggregate, root->group_pathkeys != NIL))
-			return NIL;
-		/* aggregates with the same transition share the sort */
-		if (bms_is_member(aggregate->aggtransno, transitions))
-			continue;
-		transitions = bms_add_member(transitions, aggregate->aggtransno);
-		sort = inner_sort(root, aggregate, rows, groups);
-		if (sort != NULL)
-			sorts = lappend(sorts, sort);
+		if (come_from_index(lfirst(lc)))
+			least = Min(least, ((const Path *) lfirst(lc))->total_cost);
 	}
-	return sorts;
+	return least;
+}
+
+/* Returns what the rows cost that a Sort, or a Gather below it, reads. */
+static Cost
+cost_of_input(const Path *sort)
+{
+	const Path *below = gpusort_path_below(sort);
+
+	return IsA(below, GatherPath) ?
+		gpusort_path_below(below)->total_cost + parallel_setup_cost : below->total_cost;
 }
 
 /*
- * Returns the query's group keys, and behind them those of the aggregate whose
- * sort inside the Agg costs most.  *spared: what such sorts cost less if the
- * rows arrive so.  NIL: there is no such sort, or another aggregate depends on
- * the order of its rows.
+ * Returns a node over rows in the order of sorts inside the Agg.  PostgreSQL
+ * leaves these out of its costs, so what is spared of them is taken off the
+ * node's cost.  Nothing costs less than its input, however, because the steps
+ * above choose a path by its costs.  NULL: the node is not worth it.
  */
-static List *
-keys_for_aggregates(PlannerInfo *root, double rows, double groups, Cost *spared)
+static Path *
+make_presorted_path(PlannerInfo *root, RelOptInfo *rel, const GroupNode *node, Path *sort,
+					Cost spared)
 {
-	List	   *sorts;
-	List	   *best = NIL;
-	ListCell   *lc;
-	ListCell   *other;
+	Cost		least = cost_of_input(sort);
+	Path	   *path;
 
-	*spared = 0;
-	if (rows < MIN_ROWS_TIMES * (double) gpusort_min_rows_of(gpusort_server_state()->kind))
-		return NIL;
-	sorts = inner_sorts(root, rows, groups);
-	foreach(lc, sorts)
-	{
-		List	   *pathkeys = ((const InnerSort *) lfirst(lc))->pathkeys;
-		Cost		cost = 0;
-
-		foreach(other, sorts)
-		{
-			const InnerSort *sort = lfirst(other);
-
-			if (pathkeys_contained_in(sort->pathkeys, pathkeys))
-				cost += sort->cost;
-		}
-		if (cost > *spared)
-		{
-			*spared = cost;
-			best = list_concat_unique_ptr(list_copy(root->group_pathkeys), pathkeys);
-		}
-	}
-	return list_length(best) > list_length(root->group_pathkeys) ? best : NIL;
+	/* without groups, the sort serves nothing else */
+	if (root->group_pathkeys == NIL && !gpusort_debug_force &&
+		spared <= sort->total_cost - least)
+		return NULL;
+	path = make_group_path(root, rel, node, sort);
+	path->pathkeys = root->group_pathkeys;
+	if (path->total_cost >= least_cost_from_index(rel) && !gpusort_debug_force)
+		return NULL;
+	path->total_cost = Max(path->total_cost - spared, least);
+	path->startup_cost = Min(path->startup_cost, Max(path->startup_cost - spared, least));
+	return path;
 }
 
 /*
- * Returns nodes over rows in the order of sorts inside the Agg, whose cost the
- * input gets.  Rows that tie in the group's keys are sorted a second time, by
- * the others.
+ * Returns nodes over rows in the order of sorts inside the Agg.  Rows that tie
+ * in the group's keys are sorted a second time, by the others.
  */
 static List *
 make_presorted_paths(PlannerInfo *root, RelOptInfo *rel, const GroupNode *node,
@@ -265,23 +199,20 @@ make_presorted_paths(PlannerInfo *root, RelOptInfo *rel, const GroupNode *node,
 {
 	Cost		further = root->group_pathkeys == NIL ? 0 :
 		gpusort_cost_of_further_keys(input->rows);
+	Cost		spared;
 	List	   *paths = NIL;
 	ListCell   *lc;
 
 	input->groups = 0;
-	input->pathkeys = keys_for_aggregates(root, input->rows, node->groups, &input->inner_sorts);
-	if (input->pathkeys != NIL)
-		paths = gpusort_make_sort_paths(root, rel, input);
-	if (paths == NIL)
-		input->inner_sorts = 0;
-	foreach(lc, paths)
+	input->pathkeys = gpusort_keys_for_aggregates(root, input->rows, node->groups, &spared);
+	if (input->pathkeys == NIL)
+		return NIL;
+	foreach(lc, gpusort_make_sort_paths(root, rel, input))
 	{
-		Path	   *path;
+		Path	   *path = make_presorted_path(root, rel, node, lfirst(lc), spared - further);
 
-		gpusort_charge(lfirst(lc), further);
-		path = make_group_path(root, rel, node, lfirst(lc));
-		path->pathkeys = root->group_pathkeys;
-		lfirst(lc) = path;
+		if (path != NULL)
+			paths = lappend(paths, path);
 	}
 	return paths;
 }
@@ -352,10 +283,6 @@ offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNod
 	}
 	if (node->extra != NULL && root->parse->hasAggs && order_is_needless)
 		presorted = make_presorted_paths(root, rel, node, &input);
-	foreach(lc, paths)
-	{
-		gpusort_charge(lfirst(lc), input.inner_sorts);
-	}
 	if (presorted != NIL && gpusort_debug_force)
 		paths = NIL;
 	gpusort_offer_paths(root, rel, list_concat(paths, presorted), &input);

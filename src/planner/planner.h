@@ -123,9 +123,10 @@ extern Cost gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows);
  * of them tie in the keys before. */
 extern Cost gpusort_cost_of_further_keys(double rows);
 
-/* Returns what the sorts inside an Agg, one for each group, cost more if their
- * rows arrive in no order.  type: of the first key. */
-extern Cost gpusort_cost_of_inner_sort(const GpuSortKeyType *type, double rows, double groups);
+/* Returns what the sorts inside an Agg cost more if their rows arrive in no
+ * order.  type: of the first key.  halvings: how often a sort halves its rows,
+ * until only equal ones are left. */
+extern Cost gpusort_cost_of_inner_sort(const GpuSortKeyType *type, double rows, double halvings);
 
 /* Sets a GpuSort path's rows and costs, whatever enable_sort says.  before: the
  * cost until all rows were packed. */
@@ -146,7 +147,6 @@ typedef struct GpuSortInput
 	 * 0: the order matters */
 	double		groups;
 	bool		only_groups;	/* for a test: in an order only if not in groups */
-	Cost		inner_sorts;	/* of an Agg whose rows arrive in no order; PostgreSQL leaves it out */
 } GpuSortInput;
 
 /* Describes rows of a rel, which child returns, and others in parallel if the
@@ -162,6 +162,17 @@ extern bool gpusort_begin_paths(GpuSortInput *input, RelOptInfo *rel, Path *chil
  */
 extern List *gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel,
 									 const GpuSortInput *input);
+
+/* --- inner_sorts.c --- */
+
+/*
+ * Returns the query's group keys, and behind them those of the aggregate whose
+ * sort inside the Agg costs most.  *spared: what such sorts cost less if the
+ * rows arrive so.  NIL: there is no such sort that costs anything, or another
+ * aggregate depends on the order of its rows.
+ */
+extern List *gpusort_keys_for_aggregates(PlannerInfo *root, double rows, double groups,
+										 Cost *spared);
 
 /* --- rival_costs.c --- */
 

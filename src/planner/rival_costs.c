@@ -9,8 +9,7 @@
  * PostgreSQL charges one or two operators for a row that is hashed, however
  * large the table.  If the table exceeds a processor's caches, a row takes some
  * hundred nanoseconds.  1 M distinct rows took 830 ns each, while our sort
- * costs the backend 50 to 200 ns a row.  PostgreSQL also charges nothing for
- * the sorts inside an Agg.
+ * costs the backend 50 to 200 ns a row.
  *
  * The number of groups by several keys is estimated as a product, which keys
  * that depend on each other do not reach.  Where 2,000 groups by three keys
@@ -65,15 +64,6 @@ gpusort_path_below(const Path *path)
 	}
 }
 
-/* Do the rows come from an index, and so perhaps in the order of aggregates? */
-static bool
-come_from_index(const Path *path)
-{
-	while (path != NULL && !IsA(path, SortPath) && !IsA(path, IndexPath))
-		path = gpusort_path_below(path);
-	return path != NULL && IsA(path, IndexPath);
-}
-
 /* Does a hash table of the Agg's groups exceed the caches, whatever keys depend
  * on each other? */
 static bool
@@ -104,9 +94,6 @@ uncharged_cost(PlannerInfo *root, const Path *path, const GpuSortInput *input)
 	if (IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_HASHED &&
 		exceeds_caches(root, (const AggPath *) path))
 		uncharged += cpu_operator_cost * COST_BEYOND_CACHE * below->rows;
-	if (IsA(path, AggPath) && ((const AggPath *) path)->aggsplit == AGGSPLIT_SIMPLE &&
-		!come_from_index(below))
-		uncharged += input->inner_sorts;
 	return uncharged;
 }
 

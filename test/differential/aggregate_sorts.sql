@@ -60,6 +60,11 @@ select few, md5(array_agg(k8 order by few, k8)::text) from events group by few;
 select percentile_cont(0.5) within group (order by f) filter (where few = 2) from events;
 select few, percentile_cont(0.5) within group (order by 1000.0 / maybe) filter (where maybe <> 0) from events group by few;
 select few, count(distinct k8) filter (where maybe is null), count(*) filter (where few > 2) from events group by few;
+-- NULLs, which strict transition functions drop and others sort
+select count(distinct maybe), sum(distinct maybe), array_agg(distinct maybe), max(maybe order by k8) from events;
+select few, sum(maybe order by k8), md5(array_agg(maybe order by k8, id)::text), md5(string_agg(maybe::text, ',' order by k8, id)) from events group by few;
+select sum(distinct maybe) filter (where few > 2), array_agg(distinct maybe) filter (where few > 2), count(distinct maybe) filter (where maybe is null) from events;
+select few, percentile_disc(0.5) within group (order by maybe) filter (where k8 > 0), mode() within group (order by maybe) filter (where maybe is null) from events group by few;
 -- another aggregate that depends on the order of its rows
 select cardinality(array_agg(id)), percentile_cont(0.5) within group (order by f) from events;
 select sum(few::float8), trim_scale(percentile_disc(0.5) within group (order by n)) from events;

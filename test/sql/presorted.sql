@@ -108,5 +108,50 @@ set parallel_tuple_cost = 0;
 select pg_temp.compare('select array_agg(id order by k, id) from presorted');
 select pg_temp.compare('select few, array_agg(id order by k, id) from presorted group by few order by few');
 
+reset min_parallel_table_scan_size;
+reset parallel_setup_cost;
+reset parallel_tuple_cost;
+set max_parallel_workers_per_gather = 0;
+
+-- Nothing is forced from here on: a sort below the Agg must take less time than it spares.  PostgreSQL's own takes
+-- little for NULLs, few values and rows in order.
+set gpusort.debug_force = off;
+create table valued(random text collate "en-x-icu", null_95 text collate "en-x-icu", null_50 text collate "en-x-icu",
+	few text collate "en-x-icu", usual_95 text collate "en-x-icu", ordered text collate "en-x-icu",
+	reversed text collate "en-x-icu", nearly text collate "en-x-icu", g int4) with (autovacuum_enabled = off);
+insert into valued
+	select md5(i::text), case when i % 20 = 0 then md5(i::text) end, case when i % 2 = 0 then md5(i::text) end,
+		'status ' || i % 5, case when i % 20 = 0 then md5(i::text) else 'usual' end, lpad(i::text, 9, '0'),
+		lpad((100000 - i)::text, 9, '0'), lpad((i / 100 * 100 + abs(hashint4(i) % 100))::text, 9, '0'), i % 4
+	from generate_series(1, 50000) i;
+analyze valued;
+select pg_temp.is_presorted_by('random COLLATE "en-x-icu"', 'select percentile_disc(0.5) within group (order by random) from valued');
+select pg_temp.is_presorted_by('g, random COLLATE "en-x-icu"', 'select g, mode() within group (order by random) from valued group by g');
+select pg_temp.is_left_alone('select percentile_disc(0.5) within group (order by null_95) from valued');
+select pg_temp.is_left_alone('select percentile_disc(0.5) within group (order by null_50) from valued');
+select pg_temp.is_left_alone('select percentile_disc(0.5) within group (order by few) from valued');
+select pg_temp.is_left_alone('select percentile_disc(0.5) within group (order by usual_95) from valued');
+select pg_temp.is_left_alone('select percentile_disc(0.5) within group (order by ordered) from valued');
+select pg_temp.is_left_alone('select percentile_disc(0.5) within group (order by reversed) from valued');
+select pg_temp.is_left_alone('select percentile_disc(0.5) within group (order by nearly) from valued');
+-- a column gives an expression its values and their order
+select pg_temp.is_left_alone('select percentile_disc(0.5) within group (order by upper(ordered)) from valued');
+-- WHERE and FILTER drop rows
+select pg_temp.is_presorted_by('null_50 COLLATE "en-x-icu"', 'select percentile_disc(0.5) within group (order by null_50) from valued where null_50 is not null');
+select pg_temp.is_presorted_by('null_50 COLLATE "en-x-icu"', 'select percentile_disc(0.5) within group (order by null_50) from valued where null_50 > ''0''');
+select pg_temp.is_left_alone('select percentile_disc(0.5) within group (order by random) filter (where few = ''status 1'') from valued');
+-- a group's rows are in the order that all rows have
+select pg_temp.is_left_alone('select g, percentile_disc(0.5) within group (order by ordered) from valued group by g');
+-- before 16: further keys; a strict transition function drops NULLs of its arguments, and another one sorts them
+select pg_temp.is_left_alone('select count(distinct null_95), count(distinct few), string_agg(few, '','' order by few) from valued');
+select pg_temp.presorts() or pg_temp.is_presorted_by('few COLLATE "en-x-icu", random COLLATE "en-x-icu"', 'select array_agg(g order by few, random) from valued');
+select pg_temp.presorts() or pg_temp.is_presorted_by('random COLLATE "en-x-icu"', 'select array_agg(null_95 order by random) from valued');
+select pg_temp.presorts() or pg_temp.is_left_alone('select max(null_95 order by random) from valued');
+-- nothing is known of these values
+select pg_temp.is_presorted_by('((random || few)) COLLATE "en-x-icu"', 'select percentile_disc(0.5) within group (order by random || few) from valued');
+delete from pg_statistic where starelid = 'valued'::regclass;
+select pg_temp.is_presorted_by('ordered COLLATE "en-x-icu"', 'select percentile_disc(0.5) within group (order by ordered) from valued');
+drop table valued;
+
 select pg_temp.left_over();
 drop table presorted;
