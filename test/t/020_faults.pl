@@ -474,7 +474,7 @@ sub ties_run
 }
 
 my @rigs = (new_rig('faults_1', "gpusort.buffer_memory = '128MB'"), map { new_rig("faults_$_") } 2 .. 4);
-my @tight = map { new_rig("faults_$_", "gpusort.device_memory = '40MB'") } 5 .. 9;
+my @tight = map { new_rig("faults_$_", "gpusort.device_memory = '32MB'") } 5 .. 9;
 my $workers = sub { 'set max_parallel_workers_per_gather = 2; set parallel_leader_participation = ' . ($_[0] % 2 ? 'on' : 'off') };
 my $loops = sub { 'set enable_hashjoin = off; set enable_mergejoin = off; set enable_material = off; set enable_memoize = off' };
 
