@@ -109,7 +109,7 @@ build('failing', 0, '((t || 1 / (i % 100))) where i % 100 > 0');
 # What a sample might show: of these tables it has rows that fail, but not the first one that does.
 $node->safe_psql('postgres', q{
 	create sequence calls;
-	create function counted(t text) returns text immutable language plpgsql as $$ begin perform nextval('calls'); return t; end $$;
+	create function counted(t text) returns text immutable language plpgsql as $$ begin perform nextval('public.calls'); return t; end $$;
 	create table no_number with (parallel_workers = 0) as select case when i <= 2000 then i::text else 'row ' || i end as t, i from generate_series(1, 20000) i;
 	create table too_large with (parallel_workers = 0) as select case when i = 2001 or i between 6500 and 6900
 		then (select string_agg(md5((i * j)::text), '') from generate_series(1, 300 + i % 100) j) else i::text end as t, i from generate_series(1, 20000) i});
