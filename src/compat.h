@@ -201,12 +201,37 @@ typedef int16 compat_ordering_strategy;
 #define compat_distinct_clause(root) ((root)->parse->distinctClause)
 #endif
 
-/* 17 keeps the condition in the path. Earlier, the clause had it. */
+/* 17 keeps the condition in the path, and before there is one in the query's
+ * functions.  Earlier, the clause had it. */
 #if PG_VERSION_NUM >= 170000
 #define compat_run_condition(path) ((path)->runCondition)
 #else
 #define compat_run_condition(path) ((path)->winclause->runCondition)
 #endif
+
+/* Has one of the query's windows a condition? */
+static inline bool
+compat_has_run_condition(const Query *query)
+{
+	ListCell   *lc;
+
+#if PG_VERSION_NUM >= 170000
+	foreach(lc, query->targetList)
+	{
+		const WindowFunc *func = (const WindowFunc *) lfirst_node(TargetEntry, lc)->expr;
+
+		if (IsA(func, WindowFunc) && func->runCondition != NIL)
+			return true;
+	}
+#else
+	foreach(lc, query->windowClause)
+	{
+		if (lfirst_node(WindowClause, lc)->runCondition != NIL)
+			return true;
+	}
+#endif
+	return false;
+}
 
 /* 19 has one node for Unique, whatever is above it (24225ad9aa). */
 #if PG_VERSION_NUM >= 190000

@@ -96,13 +96,13 @@ find_unordered_child(PlannerInfo *root, RelOptInfo *input_rel, const RelOptInfo 
 }
 
 /* Might a query around this one read its first rows only, for a LIMIT or for a
- * window's condition?  The planner does not know. */
+ * window's condition?  The planner does not know how many. */
 static bool
 may_be_cut_short(const PlannerInfo *root)
 {
 	while ((root = root->parent_root) != NULL)
 	{
-		if (root->parse->limitCount != NULL || root->parse->hasWindowFuncs)
+		if (root->parse->limitCount != NULL || compat_has_run_condition(root->parse))
 			return true;
 	}
 	return false;

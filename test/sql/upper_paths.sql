@@ -144,6 +144,8 @@ select pg_temp.do_explain('select * from (select *, row_number() over (order by 
 select pg_temp.compare('select * from (select id, k, row_number() over (order by k) as place from indexed) s where place <= 10');
 -- a LIMIT of a query around it may do so too
 select bool_or(line ~ 'Index Scan using indexed_k') from pg_temp.do_explain('select * from (select id, k, rank() over (order by k) from indexed) s join others using (k) limit 3') line;
+-- a window without a condition reads them all
+select pg_temp.do_explain('select *, row_number() over () from (select id, k from indexed order by k offset 0) s');
 drop table indexed;
 -- so many rows that hashing would have to spill; nobody calls it
 create function endless() returns setof facts rows 10000000 language plpgsql as 'begin return; end';
