@@ -466,14 +466,14 @@ make_sort(Plan *plan, Plan *child, GpuSortPlanInfo *info, const List *ancestors)
 
 /* --- Sorts and Gather Merges ---------------------------------------------- */
 
-/* The value of a NULL, which nobody reads.  Others have 0. */
-#define MARK_OF_GROUPING	Int32GetDatum(0x67707573)
+/* The type modifier of a NULL.  A bigint has none, so others have -1. */
+#define MARK_OF_GROUPING	0x67707573
 
 Node *
 gpusort_make_grouping_mark(void)
 {
-	return (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), MARK_OF_GROUPING, true,
-							  FLOAT8PASSBYVAL);
+	return (Node *) makeConst(INT8OID, MARK_OF_GROUPING, InvalidOid, sizeof(int64), (Datum) 0,
+							  true, FLOAT8PASSBYVAL);
 }
 
 /* Is it our Limit above the Sort of a grouping? */
@@ -483,7 +483,7 @@ marks_grouping(const Plan *plan)
 	const Node *count = IsA(plan, Limit) ? ((const Limit *) plan)->limitCount : NULL;
 
 	return count != NULL && IsA(count, Const) && ((const Const *) count)->constisnull &&
-		((const Const *) count)->constvalue == MARK_OF_GROUPING;
+		((const Const *) count)->consttypmod == MARK_OF_GROUPING;
 }
 
 /* An Incremental Sort is a Sort too, since it begins with one. */
