@@ -201,8 +201,8 @@ typedef int16 compat_ordering_strategy;
 #define compat_distinct_clause(root) ((root)->parse->distinctClause)
 #endif
 
-/* 17 keeps the condition in the path, and before there is one in the query's
- * functions.  Earlier, the clause had it. */
+/* 17 keeps the condition in the path, and in the window functions of a query
+ * that has no paths yet.  Earlier, the clause had it. */
 #if PG_VERSION_NUM >= 170000
 #define compat_run_condition(path) ((path)->runCondition)
 #else

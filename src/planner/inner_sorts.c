@@ -71,7 +71,6 @@ find_statistics(PlannerInfo *root, Node *expr, VariableStatData *found)
 		if (!equal(lfirst(lc), linitial(vars)))
 			return true;
 	}
-	ReleaseVariableStats(*found);
 	examine_variable(root, linitial(vars), 0, found);
 	return true;
 }
