@@ -46,8 +46,8 @@ static TupleTableSlot *next_row(PlanState *node);
 
 /* --- begin and end -------------------------------------------------------- */
 
-/* Makes the slots, and declares the kind that the node returns.  It is not
- * always the same if a tuplesort's rows must be projected. */
+/* Makes the slots, and declares the kind that the node returns.  Rows of a
+ * tuplesort that must be projected come in a slot of another kind. */
 static void
 make_slots(GpuSortState *state, EState *estate)
 {

@@ -185,12 +185,12 @@ may_take(const GpuSortRowArray *array, Size bytes)
 	return array->n == 0 || array->bytes + bytes <= array->limit_bytes;
 }
 
-/* Each doubling copies all.  Room that stays empty takes no time. */
+/* Each doubling copies all.  Empty room takes no time, but memory. */
 static bool
 make_room_for_entries(GpuSortRowArray *array)
 {
-	bool		has_memory = ROOM_FOR_MANY * BYTES_BESIDE_ROW <= array->limit_bytes / 4;
-	uint64		room = array->room == ROOM_FOR_FEW && has_memory ? ROOM_FOR_MANY : 2 * array->room;
+	bool		fits = array->bytes + ROOM_FOR_MANY * BYTES_BESIDE_ROW <= array->limit_bytes / 4;
+	uint64		room = array->room == ROOM_FOR_FEW && fits ? ROOM_FOR_MANY : 2 * array->room;
 	Size		more = (room - array->room) * BYTES_BESIDE_ROW;
 
 	if (!may_take(array, more) || array->room > PG_UINT32_MAX / 2)

@@ -67,6 +67,15 @@ is($limited->error, '', 'and no more');
 is(digest($node, $ranked, "set work_mem = '64MB';"), digest($node, $ranked, 'set gpusort.enabled = off;'), 'the order is right');
 $limited->close;
 
+# --- few wide rows: they stay in the backend as long as work_mem has room for them
+$node->safe_psql('postgres', q{
+	create table wide(k int4, filler text);
+	alter table wide alter filler set storage plain;
+	insert into wide select (i * 7919) % 1101, repeat('w', 4800) from generate_series(1, 1100) i;
+	analyze wide});
+like($node->safe_psql('postgres', "set work_mem = '6MB'; set gpusort.min_rows = 100000; explain (analyze, costs off, timing off) select * from wide order by k"),
+	qr/Sort Method: in backend\n/, 'wide rows stay in the backend');
+
 # --- a spilled sort: all runs' buffers, and what a cursor that may scroll keeps, are in work_mem
 reload_with($node, 'gpusort.device_memory' => '32MB');
 $node->poll_query_until('postgres', "select budget_bytes = 32 * 1048576 from gpusort_devices") or die 'gpusort.device_memory is not followed';
