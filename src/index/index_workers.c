@@ -143,23 +143,23 @@ feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 		gpusort_job_wait_while_full(feed->job);
 }
 
+/* A row that comes from a file is the slot's memory, so it must not be in the
+ * context that is reset. */
 static void
 feed_kept_rows(WorkerScan *worker)
 {
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(worker->scan.row_desc, &TTSOpsMinimalTuple);
-	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext, "gpusort kept row",
-													  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old_context = MemoryContextSwitchTo(row_context);
 
 	while (tuplestore_gettupleslot(worker->kept, true, false, slot))
 	{
+		MemoryContext old_context = MemoryContextSwitchTo(worker->scan.row_context);
+
 		CHECK_FOR_INTERRUPTS();
 		slot_getallattrs(slot);
 		feed_row(worker->feed, slot);
-		MemoryContextReset(row_context);
+		MemoryContextSwitchTo(old_context);
+		MemoryContextReset(worker->scan.row_context);
 	}
-	MemoryContextSwitchTo(old_context);
-	MemoryContextDelete(row_context);
 	ExecDropSingleTupleTableSlot(slot);
 }
 
