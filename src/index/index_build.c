@@ -259,25 +259,15 @@ prepare(IndexBuild *build)
 
 /* --- rows in -------------------------------------------------------------- */
 
-/* Is the sort native, and lacks the workers' rows? */
-static bool
-is_in_vain(const IndexBuild *build)
-{
-	return build->workers != NULL &&
-		gpusort_tuplesort_native_reason(build->sort) != GPUSORT_NATIVE_NONE;
-}
-
-/* Puts a row into the sort.  A scan cannot be left before its end. */
 static void
 put_row(void *arg, TupleTableSlot *slot)
 {
 	IndexBuild *build = arg;
 
-	if (is_in_vain(build))
-		return;
-	gpusort_tuplesort_put(build->sort, slot);
 	if (build->workers != NULL)
-		gpusort_index_workers_tell(build->workers, build->sort);
+		gpusort_index_workers_put(build->workers, build->sort, slot);
+	else
+		gpusort_tuplesort_put(build->sort, slot);
 }
 
 /* Returns the number of the table's rows.  *reason: why PostgreSQL builds the
@@ -298,10 +288,7 @@ feed_table(IndexBuild *build, GpuSortNativeReason *reason)
 	build->rows = build->scan.rows;
 	if (build->workers != NULL &&
 		!gpusort_index_workers_wait(build->workers, build->sort, &heap_tuples, &build->rows))
-	{
-		gpusort_index_workers_end(build->workers);
 		*reason = gpusort_tuplesort_native_reason(build->sort);
-	}
 	return heap_tuples;
 }
 
