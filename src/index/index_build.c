@@ -66,7 +66,7 @@
 /* The bytes of a row in the array of PostgreSQL's sort, besides the tuple. */
 #define NATIVE_ROW_BYTES	24
 
-/* Fewer rows of a sample may be in order by chance. */
+/* Fewer rows of a sample may be in order by chance, and tell little. */
 #define ROWS_TO_SEE_ORDER_IN 100
 
 /*
@@ -281,8 +281,10 @@ feed_table(IndexBuild *build, GpuSortNativeReason *reason)
 
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
-	/* the sample tells more than first rows */
-	if (build->workers == NULL && build->spec.sample != NULL && build->info->ii_Predicate == NIL)
+	/* the sample tells more than first rows, unless few rows can be sampled */
+	if (build->workers == NULL && build->spec.sample != NULL &&
+		gpusort_row_array_rows(build->spec.sample) >= ROWS_TO_SEE_ORDER_IN &&
+		build->info->ii_Predicate == NIL)
 		gpusort_tuplesort_leave_array(build->sort);
 	heap_tuples = gpusort_index_scan_run(&build->scan, put_row, build, shared_scan, true);
 	build->rows = build->scan.rows;
