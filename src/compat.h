@@ -441,13 +441,6 @@ compat_set_ambuild(Relation index, ambuild_function build)
 #define compat_lock_held_by_me(tag, mode) LockHeldByMe(tag, mode)
 #endif
 
-/* 18 computes this limit without a page.  Needs access/nbtree.h. */
-#if PG_VERSION_NUM >= 180000
-#define compat_btree_item_bytes_max(page) BTMaxItemSize
-#else
-#define compat_btree_item_bytes_max(page) BTMaxItemSize(page)
-#endif
-
 /* 17 writes whole relations beside the shared buffers, with their WAL
  * (8af256524893): storage/bulk_write.h. */
 #if PG_VERSION_NUM >= 170000

@@ -66,7 +66,7 @@
 /* The bytes of a row in the array of PostgreSQL's sort, besides the tuple. */
 #define NATIVE_ROW_BYTES	24
 
-/* Fewer rows of a sample may be in order by chance. */
+/* Fewer rows of a sample may be in order by chance, and tell little. */
 #define ROWS_TO_SEE_ORDER_IN 100
 
 /*
@@ -259,25 +259,15 @@ prepare(IndexBuild *build)
 
 /* --- rows in -------------------------------------------------------------- */
 
-/* Is the sort native, and lacks the workers' rows? */
-static bool
-is_in_vain(const IndexBuild *build)
-{
-	return build->workers != NULL &&
-		gpusort_tuplesort_native_reason(build->sort) != GPUSORT_NATIVE_NONE;
-}
-
-/* Puts a row into the sort.  A scan cannot be left before its end. */
 static void
 put_row(void *arg, TupleTableSlot *slot)
 {
 	IndexBuild *build = arg;
 
-	if (is_in_vain(build))
-		return;
-	gpusort_tuplesort_put(build->sort, slot);
 	if (build->workers != NULL)
-		gpusort_index_workers_tell(build->workers, build->sort);
+		gpusort_index_workers_put(build->workers, build->sort, slot);
+	else
+		gpusort_tuplesort_put(build->sort, slot);
 }
 
 /* Returns the number of the table's rows.  *reason: why PostgreSQL builds the
@@ -291,17 +281,16 @@ feed_table(IndexBuild *build, GpuSortNativeReason *reason)
 
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
-	/* the sample tells more than first rows */
-	if (build->workers == NULL && build->spec.sample != NULL && build->info->ii_Predicate == NIL)
+	/* the sample tells more than first rows, unless few rows can be sampled */
+	if (build->workers == NULL && build->spec.sample != NULL &&
+		gpusort_row_array_rows(build->spec.sample) >= ROWS_TO_SEE_ORDER_IN &&
+		build->info->ii_Predicate == NIL)
 		gpusort_tuplesort_leave_array(build->sort);
 	heap_tuples = gpusort_index_scan_run(&build->scan, put_row, build, shared_scan, true);
 	build->rows = build->scan.rows;
 	if (build->workers != NULL &&
 		!gpusort_index_workers_wait(build->workers, build->sort, &heap_tuples, &build->rows))
-	{
-		gpusort_index_workers_end(build->workers);
 		*reason = gpusort_tuplesort_native_reason(build->sort);
-	}
 	return heap_tuples;
 }
 

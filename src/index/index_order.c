@@ -63,26 +63,17 @@ collation_is_out(Oid collation)
 		 gpusort_collation_is_distrusted(collation));
 }
 
-/*
- * Is the order by this operator, of this strategy in the key's family, that of
- * the family's functions?  PostgreSQL builds an index by the functions, but a
- * sort looks the operator up, and may find it in another family with other
- * functions, or there as the opposite strategy.
- */
+/* Does a sort find the operator in the key's family?  PostgreSQL builds an
+ * index by the family's functions.  A sort looks the operator up, and may find
+ * it in another family with other functions, or as the opposite strategy. */
 static bool
-operator_has_order_of_family(const GpuSortIndexKey *key, Oid operator, int strategy)
+sort_finds_family(Oid operator, Oid family)
 {
-	Oid			family;
+	Oid			found;
 	Oid			type;
-	compat_ordering_strategy found;
+	compat_ordering_strategy strategy;
 
-	if (!get_ordering_op_properties(operator, &family, &type, &found) || (int) found != strategy)
-		return false;
-	for (int16 function = BTORDER_PROC; function <= BTSORTSUPPORT_PROC; function++)
-		if (get_opfamily_proc(family, type, type, function) !=
-			get_opfamily_proc(key->family, key->type, key->type, function))
-			return false;
-	return true;
+	return get_ordering_op_properties(operator, &found, &type, &strategy) && found == family;
 }
 
 /* Sets key i of the order.  False: no operator has the order of the key's
@@ -91,15 +82,15 @@ static bool
 set_key(const GpuSortIndexKey *key, int i, GpuSortOrder *order)
 {
 	bool		descending = (key->options & INDOPTION_DESC) != 0;
-	int			strategy = descending ? BTGreaterStrategyNumber : BTLessStrategyNumber;
-	Oid			operator = get_opfamily_member(key->family, key->type, key->type, strategy);
+	Oid			operator = get_opfamily_member(key->family, key->type, key->type, descending ?
+											   BTGreaterStrategyNumber : BTLessStrategyNumber);
 
 	order->columns[i] = GPUSORT_INDEX_ROW_COLUMN(i + 1);
 	order->nulls_first[i] = (key->options & INDOPTION_NULLS_FIRST) != 0;
 	order->operators[i] = operator;
 	order->collations[i] = gpusort_is_pattern_operator(operator, &descending) ?
 		C_COLLATION_OID : key->collation;
-	return OidIsValid(operator) && operator_has_order_of_family(key, operator, strategy);
+	return OidIsValid(operator) && sort_finds_family(operator, key->family);
 }
 
 /* Returns the number of leading keys with words, if all keys share these. */
@@ -253,36 +244,34 @@ raise_duplicate(GpuSortIndexCheck *check, IndexTuple tuple)
 			 errtableconstraint(check->heap, name)));
 }
 
-/* The comparison function says that b is before a, and was the only one to put
- * a before b; or it says otherwise when it is asked the other way round. */
-static void
-raise_no_order(GpuSortIndexCheck *check, int key, IndexTuple a, IndexTuple b)
+static const char *
+name_of_class(Relation index, int key)
 {
-	Oid			class = get_index_column_opclass(RelationGetRelid(check->index), key + 1);
-
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-			 errmsg("operator class %s gives the rows of index \"%s\" no order",
-					generate_opclass_name(class), RelationGetRelationName(check->index)),
-			 errdetail("Its comparison function contradicts itself about the rows (%u,%u) and (%u,%u).",
-					   TID_NUMBERS(a), TID_NUMBERS(b)),
-			 errhint("Correct the function, or run \"SET gpusort.index_builds = off\" to let PostgreSQL build the index.")));
+	return generate_opclass_name(get_index_column_opclass(RelationGetRelid(index), key + 1));
 }
 
-/* The device sorts by words only.  Keys without words were compared here. */
+/* The device sorts by words only.  If a key without words decided, or if the
+ * comparison function says otherwise when it is asked the other way round, the
+ * function is to blame. */
 static void
 raise_disorder(GpuSortIndexCheck *check, IndexTuple tuple, int result)
 {
+	const char *name = RelationGetRelationName(check->index);
 	int			key = check->decided_by;
 	bool		has_null;
 	int			reverse = compare_keys(check, tuple, check->last, &has_null);
 
 	if ((result > 0) != (reverse < 0) || (result > 0 && key >= check->n_words))
-		raise_no_order(check, Min(key, check->decided_by), check->last, tuple);
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("operator class %s gives the rows of index \"%s\" no order",
+						name_of_class(check->index, Min(key, check->decided_by)), name),
+				 errdetail("Its comparison function contradicts itself about the rows (%u,%u) and (%u,%u).",
+						   TID_NUMBERS(check->last), TID_NUMBERS(tuple)),
+				 errhint("Correct the function, or run \"SET gpusort.index_builds = off\" to let PostgreSQL build the index.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("device returned rows for index \"%s\" out of order",
-					RelationGetRelationName(check->index)),
+			 errmsg("device returned rows for index \"%s\" out of order", name),
 			 errdetail("Row (%u,%u) came after row (%u,%u).", TID_NUMBERS(tuple),
 					   TID_NUMBERS(check->last)),
 			 errhint("Run \"SET gpusort.index_builds = off\" to let PostgreSQL build the index.")));
@@ -296,8 +285,7 @@ gpusort_index_check_tuple(GpuSortIndexCheck *check, IndexTuple tuple, bool alive
 	bool		must_differ = check->info->ii_Unique && alive;
 	int			result = -1;
 
-	if (unlikely(MAXALIGN(IndexTupleSize(tuple)) > compat_btree_item_bytes_max(check->leaf)))
-		_bt_check_third_page(check->index, check->heap, true, check->leaf, tuple);
+	_bt_check_third_page(check->index, check->heap, true, check->leaf, tuple);
 	if (check->last != NULL)
 	{
 		result = compare_keys(check, check->last, tuple, &has_null);

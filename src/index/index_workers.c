@@ -58,10 +58,9 @@
 #define KEY_BUILD		UINT64CONST(1)
 #define KEY_SCAN		UINT64CONST(2)
 #define KEY_ENCODINGS	UINT64CONST(3)
-#define KEY_FIGURES		UINT64CONST(4)
-#define KEY_TUPLES		UINT64CONST(5)
-#define KEY_PAGES		UINT64CONST(6)
-#define KEY_QUERY		UINT64CONST(7)	/* missing if there is no query text */
+#define KEY_TUPLES		UINT64CONST(4)
+#define KEY_PAGES		UINT64CONST(5)
+#define KEY_QUERY		UINT64CONST(6)	/* missing if there is no query text */
 
 /* The worker that loads the index, and the one that writes its pages. */
 #define LOADER			0
@@ -74,6 +73,16 @@ typedef enum Decision
 	FEED,						/* there is a job */
 	DROP						/* there is none, and PostgreSQL builds the index */
 } Decision;
+
+/* The figures of one worker. */
+typedef struct WorkerFigures
+{
+	double		heap_tuples;
+	double		rows;
+	bool		broken_hot_chain;
+	BufferUsage buffers;
+	WalUsage	wal;
+} WorkerFigures;
 
 /* The build, for the workers. */
 typedef struct SharedBuild
@@ -91,17 +100,9 @@ typedef struct SharedBuild
 	pg_atomic_uint32 decision;
 	ConditionVariable decided;
 	GpuSortJobId job;
-} SharedBuild;
 
-/* The figures of one worker. */
-typedef struct WorkerFigures
-{
-	double		heap_tuples;
-	double		rows;
-	bool		broken_hot_chain;
-	BufferUsage buffers;
-	WalUsage	wal;
-} WorkerFigures;
+	WorkerFigures figures[FLEXIBLE_ARRAY_MEMBER];	/* one for each worker */
+} SharedBuild;
 
 struct GpuSortIndexWorkers
 {
@@ -115,7 +116,6 @@ struct GpuSortIndexWorkers
 	ParallelTableScanDesc shared_scan;
 	char	   *encodings;
 	Size		encodings_bytes;	/* room for them */
-	WorkerFigures *figures;		/* one for each worker */
 	shm_mq	   *tuples;			/* for the worker that loads them */
 };
 
@@ -143,23 +143,23 @@ feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 		gpusort_job_wait_while_full(feed->job);
 }
 
+/* A row that comes from a file is the slot's memory, so it must not be in the
+ * context that is reset. */
 static void
 feed_kept_rows(WorkerScan *worker)
 {
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(worker->scan.row_desc, &TTSOpsMinimalTuple);
-	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext, "gpusort kept row",
-													  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old_context = MemoryContextSwitchTo(row_context);
 
 	while (tuplestore_gettupleslot(worker->kept, true, false, slot))
 	{
+		MemoryContext old_context = MemoryContextSwitchTo(worker->scan.row_context);
+
 		CHECK_FOR_INTERRUPTS();
 		slot_getallattrs(slot);
 		feed_row(worker->feed, slot);
-		MemoryContextReset(row_context);
+		MemoryContextSwitchTo(old_context);
+		MemoryContextReset(worker->scan.row_context);
 	}
-	MemoryContextSwitchTo(old_context);
-	MemoryContextDelete(row_context);
 	ExecDropSingleTupleTableSlot(slot);
 }
 
@@ -177,12 +177,17 @@ make_keys(const GpuSortIndexScan *scan, const char *encodings, GpuSortKeys *keys
 	gpusort_keys_make(order, n_keys, read, scan->row_desc, keys);
 }
 
-/* The leader's feed has the number behind the workers'. */
-static void
-follow_decision(WorkerScan *worker, Decision decision)
+/* Feeds or drops the rows that are kept, once there is a decision.  The
+ * leader's feed has the number behind the workers'. */
+static bool
+follow_decision(WorkerScan *worker)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(worker->context);
+	Decision	decision = pg_atomic_read_u32(&worker->build->decision);
+	MemoryContext old_context;
 
+	if (decision == UNDECIDED)
+		return false;
+	old_context = MemoryContextSwitchTo(worker->context);
 	if (decision == FEED)
 	{
 		pg_read_barrier();
@@ -196,6 +201,7 @@ follow_decision(WorkerScan *worker, Decision decision)
 	tuplestore_end(worker->kept);
 	worker->kept = NULL;
 	MemoryContextSwitchTo(old_context);
+	return true;
 }
 
 static void
@@ -203,30 +209,10 @@ take_row(void *arg, TupleTableSlot *slot)
 {
 	WorkerScan *worker = arg;
 
-	if (unlikely(worker->kept != NULL))
-	{
-		Decision	decision = pg_atomic_read_u32(&worker->build->decision);
-
-		if (decision == UNDECIDED)
-		{
-			tuplestore_puttupleslot(worker->kept, slot);
-			return;
-		}
-		follow_decision(worker, decision);
-	}
-	if (worker->feed != NULL)
+	if (unlikely(worker->kept != NULL) && !follow_decision(worker))
+		tuplestore_puttupleslot(worker->kept, slot);
+	else if (worker->feed != NULL)
 		feed_row(worker->feed, slot);
-}
-
-static Decision
-wait_for_decision(SharedBuild *build)
-{
-	Decision	decision;
-
-	while (decision = pg_atomic_read_u32(&build->decision), decision == UNDECIDED)
-		ConditionVariableSleep(&build->decided, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
-	ConditionVariableCancelSleep();
-	return decision;
 }
 
 /* Scans this worker's part of the table.  False: the rows have been dropped.
@@ -249,12 +235,12 @@ feed_part(Relation heap, Relation index, shm_toc *toc, SharedBuild *build, Worke
 	figures->heap_tuples = gpusort_index_scan_run(&worker.scan, take_row, &worker, part, false);
 	figures->rows = worker.scan.rows;
 	figures->broken_hot_chain = info->ii_BrokenHotChain;
-	if (worker.kept != NULL)
-		follow_decision(&worker, wait_for_decision(build));
-	if (worker.feed == NULL)
-		return false;
-	gpusort_feed_finish(worker.feed);
-	return true;
+	while (worker.kept != NULL && !follow_decision(&worker))
+		ConditionVariableSleep(&build->decided, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	ConditionVariableCancelSleep();
+	if (worker.feed != NULL)
+		gpusort_feed_finish(worker.feed);
+	return worker.feed != NULL;
 }
 
 /* Loads the index tuples, which the leader begins to send when all rows are
@@ -276,8 +262,7 @@ void
 gpusort_index_worker_main(dsm_segment *segment, shm_toc *toc)
 {
 	SharedBuild *build = shm_toc_lookup(toc, KEY_BUILD, false);
-	WorkerFigures *figures =
-		&((WorkerFigures *) shm_toc_lookup(toc, KEY_FIGURES, false))[ParallelWorkerNumber];
+	WorkerFigures *figures = &build->figures[ParallelWorkerNumber];
 	LOCKMODE	heap_lock = build->concurrent ? ShareUpdateExclusiveLock : ShareLock;
 	LOCKMODE	index_lock = build->concurrent ? RowExclusiveLock : AccessExclusiveLock;
 	shm_mq	   *pages = shm_toc_lookup(toc, KEY_PAGES, false);
@@ -321,21 +306,25 @@ number_of_workers(const IndexInfo *info)
 	return n;
 }
 
+static Size
+build_bytes(const ParallelContext *context)
+{
+	return offsetof(SharedBuild, figures) + context->nworkers * sizeof(WorkerFigures);
+}
+
 /* Adds up the segment's parts, as fill_segment makes them. */
 static void
 estimate_segment(GpuSortIndexWorkers *workers)
 {
 	shm_toc_estimator *estimator = &workers->context->estimator;
 
-	shm_toc_estimate_chunk(estimator, sizeof(SharedBuild));
+	shm_toc_estimate_chunk(estimator, build_bytes(workers->context));
 	shm_toc_estimate_chunk(estimator,
 						   table_parallelscan_estimate(workers->scan->heap, workers->snapshot));
 	shm_toc_estimate_chunk(estimator, workers->encodings_bytes);
-	shm_toc_estimate_chunk(estimator,
-						   mul_size(workers->context->nworkers, sizeof(WorkerFigures)));
 	shm_toc_estimate_chunk(estimator, GPUSORT_LOAD_QUEUE_BYTES);
 	shm_toc_estimate_chunk(estimator, GPUSORT_PAGE_QUEUE_BYTES);
-	shm_toc_estimate_keys(estimator, 6);
+	shm_toc_estimate_keys(estimator, 5);
 	if (debug_query_string != NULL)
 	{
 		shm_toc_estimate_chunk(estimator, strlen(debug_query_string) + 1);
@@ -359,7 +348,7 @@ static void
 fill_segment(GpuSortIndexWorkers *workers, int row_width)
 {
 	const GpuSortIndexScan *scan = workers->scan;
-	SharedBuild *build = allocate(workers, KEY_BUILD, sizeof(SharedBuild));
+	SharedBuild *build = allocate(workers, KEY_BUILD, build_bytes(workers->context));
 
 	build->heap = RelationGetRelid(scan->heap);
 	build->index = RelationGetRelid(scan->index);
@@ -375,8 +364,6 @@ fill_segment(GpuSortIndexWorkers *workers, int row_width)
 									table_parallelscan_estimate(scan->heap, workers->snapshot));
 	table_parallelscan_initialize(scan->heap, workers->shared_scan, workers->snapshot);
 	workers->encodings = allocate(workers, KEY_ENCODINGS, workers->encodings_bytes);
-	workers->figures = allocate(workers, KEY_FIGURES,
-								mul_size(workers->context->nworkers, sizeof(WorkerFigures)));
 	workers->tuples = shm_mq_create(allocate(workers, KEY_TUPLES, GPUSORT_LOAD_QUEUE_BYTES),
 									GPUSORT_LOAD_QUEUE_BYTES);
 	shm_mq_set_sender(workers->tuples, MyProc);
@@ -415,13 +402,11 @@ gpusort_index_workers_begin(const GpuSortIndexScan *scan, GpuSortSpec *spec)
 		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
 	estimate_segment(workers);
 	InitializeParallelDSM(workers->context);
-	if (workers->context->seg == NULL)
+	if (workers->context->seg != NULL)
 	{
-		leave_parallel_mode(workers);
-		return NULL;
+		fill_segment(workers, spec->row_width);
+		LaunchParallelWorkers(workers->context);
 	}
-	fill_segment(workers, spec->row_width);
-	LaunchParallelWorkers(workers->context);
 	if (workers->context->nworkers_launched == 0)
 	{
 		/* operators may do what parallel mode forbids */
@@ -440,38 +425,44 @@ gpusort_index_workers_leader_scan(const GpuSortIndexWorkers *workers)
 	return compat_begin_parallel_scan(workers->scan->heap, workers->shared_scan);
 }
 
+/* Tells the workers that the sort has a job, or is native, once it is known. */
 static void
-decide(GpuSortIndexWorkers *workers, Decision decision)
+decide(GpuSortIndexWorkers *workers, const GpuSortTuplesort *sort)
 {
+	int			n_encodings;
+	const GpuSortKeyEncoding *encodings =
+		gpusort_tuplesort_encodings(sort, &workers->build->job, &n_encodings);
+	StringInfoData bytes;
+
+	if (encodings != NULL)
+	{
+		initStringInfo(&bytes);
+		gpusort_encodings_write(encodings, n_encodings, &bytes);
+		if ((Size) bytes.len > workers->encodings_bytes)
+			elog(ERROR, "gpusort has no room for %d bytes of encodings", bytes.len);
+		memcpy(workers->encodings, bytes.data, bytes.len);
+		pfree(bytes.data);
+		workers->decision = FEED;
+	}
+	else if (gpusort_tuplesort_native_reason(sort) != GPUSORT_NATIVE_NONE)
+		workers->decision = DROP;
+	else
+		return;
 	pg_write_barrier();
-	pg_atomic_write_u32(&workers->build->decision, decision);
+	pg_atomic_write_u32(&workers->build->decision, workers->decision);
 	ConditionVariableBroadcast(&workers->build->decided);
-	workers->decision = decision;
 }
 
 void
-gpusort_index_workers_tell(GpuSortIndexWorkers *workers, const GpuSortTuplesort *sort)
+gpusort_index_workers_put(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
+						  TupleTableSlot *slot)
 {
-	const GpuSortKeyEncoding *encodings;
-	int			n_encodings;
-	StringInfoData bytes;
-
-	if (likely(workers->decision != UNDECIDED))
+	/* a scan cannot be left before its end */
+	if (workers->decision == DROP)
 		return;
-	encodings = gpusort_tuplesort_encodings(sort, &workers->build->job, &n_encodings);
-	if (encodings == NULL)
-	{
-		if (gpusort_tuplesort_native_reason(sort) != GPUSORT_NATIVE_NONE)
-			decide(workers, DROP);
-		return;
-	}
-	initStringInfo(&bytes);
-	gpusort_encodings_write(encodings, n_encodings, &bytes);
-	if ((Size) bytes.len > workers->encodings_bytes)
-		elog(ERROR, "gpusort has no room for %d bytes of encodings", bytes.len);
-	memcpy(workers->encodings, bytes.data, bytes.len);
-	pfree(bytes.data);
-	decide(workers, FEED);
+	gpusort_tuplesort_put(sort, slot);
+	if (unlikely(workers->decision == UNDECIDED))
+		decide(workers, sort);
 }
 
 /* The wait for their start raises an error if one cannot start, so the wait for
@@ -486,15 +477,18 @@ gpusort_index_workers_wait(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
 	if (workers->decision == UNDECIDED)
 	{
 		gpusort_tuplesort_leave_array(sort);
-		gpusort_index_workers_tell(workers, sort);
+		decide(workers, sort);
 	}
 	if (workers->decision == DROP)
+	{
+		gpusort_index_workers_end(workers);
 		return false;
+	}
 	WaitForParallelWorkersToAttach(context);
 	gpusort_tuplesort_wait_for_feeders(sort, context->nworkers_launched);
 	for (int i = 0; i < context->nworkers_launched; i++)
 	{
-		const WorkerFigures *figures = &workers->figures[i];
+		const WorkerFigures *figures = &workers->build->figures[i];
 
 		*heap_tuples += figures->heap_tuples;
 		fed += figures->rows;
@@ -521,6 +515,7 @@ gpusort_index_workers_end(GpuSortIndexWorkers *workers)
 
 	WaitForParallelWorkersToFinish(context);
 	for (int i = 0; i < context->nworkers_launched; i++)
-		InstrAccumParallelQuery(&workers->figures[i].buffers, &workers->figures[i].wal);
+		InstrAccumParallelQuery(&workers->build->figures[i].buffers,
+								&workers->build->figures[i].wal);
 	leave_parallel_mode(workers);
 }

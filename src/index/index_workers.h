@@ -29,13 +29,14 @@ extern GpuSortIndexWorkers *gpusort_index_workers_begin(const GpuSortIndexScan *
 /* Begins the leader's part of the scan. */
 extern TableScanDesc gpusort_index_workers_leader_scan(const GpuSortIndexWorkers *workers);
 
-/* Tells the workers that the sort has a job, or is native, once it is known. */
-extern void gpusort_index_workers_tell(GpuSortIndexWorkers *workers,
-									   const GpuSortTuplesort *sort);
+/* Puts a row of the leader's into the sort, unless the sort is native, and
+ * lacks the workers' rows. */
+extern void gpusort_index_workers_put(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
+									  TupleTableSlot *slot);
 
 /* Waits until the workers have fed their last rows.  Adds the table's rows that
  * they have scanned to *heap_tuples, and the index's to *rows.  False: the sort
- * is native, and has not got their rows. */
+ * is native, and has not got their rows; they have ended. */
 extern bool gpusort_index_workers_wait(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
 									   double *heap_tuples, double *rows);
 

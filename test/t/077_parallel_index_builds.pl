@@ -170,15 +170,16 @@ my $buffers = q{select bool_and(shared_blks_hit + shared_blks_read > pg_relation
 is($node->safe_psql('postgres', $buffers), 't', "the worker's buffers are counted");
 $gated->close;
 
-# workers scan before the leader has its first rows, and feed what they have kept
+# workers scan before the leader has its first rows, and feed what they have kept, from a file
 my $waits = q{wait_event = 'ParallelCreateIndexScan'};
-$gated = begin_gated('create index late on d (k8, ti) where in_worker(id) > 39000');
+$gated = begin_gated("set maintenance_work_mem = '1MB'; create index late on d (k8, ti) where in_worker(id) > 20000");
 ok($node->poll_query_until('postgres', "select bool_and($waits) from pg_stat_activity where leader_pid = $gated->{pid}"), 'a worker has scanned the table while the leader has found no row');
+is($node->safe_psql('postgres', 'select count(*) > 0 from pg_ls_tmpdir()'), 't', 'and has written its rows to a file');
 open_gate();
 $gated->finish;
 ($launched, $rows) = fed($gated->error);
 cmp_ok($rows, '>', 0, 'it feeds its rows then') or diag $gated->error;
-is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_index_parent_check('late', true, true), reltuples from pg_class where relname = 'late'; drop index late}), '|1000', 'and they are in the index');
+is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_index_parent_check('late', true, true), reltuples from pg_class where relname = 'late'; drop index late}), '|20000', 'and they are in the index');
 $gated->close;
 
 # the worker waits with a full job until the leader, which has no more rows, spills

@@ -73,6 +73,13 @@ for my $workers (0, 2)
 	like(build('clustered', $workers, '(t collate "en-x-icu")'), qr/Dictionary Keys: 1\n.*Rows in Tie Runs: 0\n/s, "under ICU too, $workers workers");
 }
 
+# Texts out of line cannot be sampled, and then the first rows tell.
+$node->safe_psql('postgres', q{
+	create table external (t text);
+	alter table external alter t set storage external;
+	insert into external select 'https://www.example.com/' || md5(i::text) || repeat(' ', 2050) from generate_series(1, 3000) i});
+like(build('external', 0, '(t collate "C")', 'set gpusort.min_rows = 1000'), qr/Sort Method: (?:host|gpu).*Rows in Tie Runs: 0\n/s, 'texts out of line: words tell the rows apart');
+
 # Rows that lie in order take PostgreSQL's build.
 for my $case ([ '(i)', 0, 'left' ], [ '(t collate "C", i)', 0, 'left' ], [ '(i desc)', 0, 'built' ], [ '(i)', 2, 'built' ], [ '(i) where i < 10', 0, 'built' ])
 {
