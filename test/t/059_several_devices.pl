@@ -83,7 +83,7 @@ is($node->safe_psql('postgres', 'select waited from gpusort_stats'), '0', 'none 
 
 # room goes before the queue, and the queue before more room
 ok(close_all(), 'all have ended');
-$node->safe_psql('postgres', q{create table huge as select k, id, repeat('h', 200) as filler from big; analyze huge; select gpusort_stats_reset()});
+$node->safe_psql('postgres', q{create table huge as select k, id, repeat('h', 230) as filler from big; analyze huge; select gpusort_stats_reset()});
 open_cursor('select * from huge order by k, id');
 my ($full) = rows_of('case when open_jobs = 1 then service end') =~ /(\d)/;
 
@@ -91,9 +91,9 @@ sub jobs_of { return $node->safe_psql('postgres', "set gpusort.enabled = off; se
 
 open_cursor('select * from small order by k, id') for 1 .. 2;
 is(jobs_of($full) . jobs_of(1 - $full), '12', 'a huge sort: two small ones go to the other device, which has more room');
-cmp_ok($node->safe_psql('postgres', "set gpusort.enabled = off; select budget_bytes - reserved_bytes from gpusort_devices where service = $full"), '<', 180000 * 232,
+cmp_ok($node->safe_psql('postgres', "set gpusort.enabled = off; select budget_bytes - reserved_bytes from gpusort_devices where service = $full"), '<', 200000 * 262,
 	'the one has no room for most of these rows');
-open_cursor('select * from huge where id <= 180000 order by k, id');
+open_cursor('select * from huge where id <= 200000 order by k, id');
 is(jobs_of($full) . jobs_of(1 - $full), '13', 'they go to the other, though more sorts are open there');
 is($node->safe_psql('postgres', 'select runs_spilled + waited from gpusort_stats'), '0', 'and neither waits nor spills');
 open_cursor('select * from small order by k, id');

@@ -70,7 +70,8 @@ nothing_left_over($node, 'device memory');
 my $reader = GpuSortTest::Session->new($node);
 $reader->query('begin; declare c no scroll cursor for select * from big where id <= 50000 order by k, id; fetch 1 from c');
 step_back('an idle reader');
-# a sort with ten workers needs 15 of the 16 buffers
+# a sort with ten workers needs 15 of the 16 buffers, and does not wait for them
+sleep 2;
 $node->safe_psql('postgres', 'alter table small set (parallel_workers = 10)');
 like($node->safe_psql('postgres', "$patient; set max_parallel_workers_per_gather = 10; set cpu_tuple_cost = 1e5; set parallel_setup_cost = 0;
 	set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0; $sort"), qr/Sort Method: (?:host|gpu).*GpuSortFeed/s, 'a reader is found idle though the clock was set back');
