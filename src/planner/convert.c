@@ -443,7 +443,9 @@ drop_columns(Plan *plan, Plan *child, const GpuSortPlanInfo *info, const List *a
 	keep_columns(child, kept);
 	keep_columns(plan, kept);
 	foreach(lc, limits)
+	{
 		keep_columns(lfirst(lc), visible);
+	}
 	return visible;
 }
 

@@ -130,5 +130,7 @@ gpusort_offer_paths(PlannerInfo *root, RelOptInfo *rel, List *paths, const GpuSo
 		add_path(rel, lfirst(lc));
 	}
 	foreach(lc, paths)
+	{
 		add_path(rel, lfirst(lc));
+	}
 }
