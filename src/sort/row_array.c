@@ -13,9 +13,8 @@
  * operators' comparators compare all other values.  They are looked up when two
  * rows need them.
  *
- * Runs in the backend that leads the sort.  Memory is in the context in which
- * the array was begun, and stays for the next rows, but for the rows
- * themselves.
+ * Runs in the backend that leads the sort.  All memory is in the context in
+ * which the array was begun, and all but that of the rows stays for others.
  */
 #include "postgres.h"
 
@@ -38,12 +37,10 @@
 /* Bytes of each row beside the row itself.  Radix needs its entry twice. */
 #define BYTES_BESIDE_ROW	(2 * sizeof(GpuSortEntry) + sizeof(char *))
 
-/* When this many values have the same word, the others are expected to have it
- * too. */
+/* If this many values have the same word, all others are expected to, too. */
 #define VALUES_TO_TRY		8
 
-/* Comparisons are faster than words, by an encoder or by abbreviations, for
- * fewer rows. */
+/* For fewer rows, comparisons are faster than an encoder or abbreviations. */
 #define ROWS_TO_ENCODE		3
 #define ROWS_TO_ABBREVIATE	64
 
@@ -75,6 +72,7 @@ struct GpuSortRowArray
 	Size		block_bytes;	/* of the block being filled */
 	char	   *place;			/* of the next row, in the block */
 	char	   *end;
+	const char *null_row;		/* all rows of a single NULL; NULL: none has come */
 
 	/* the order */
 	EntryWords	words;			/* the present form in entries */
@@ -87,8 +85,7 @@ struct GpuSortRowArray
 	bool		tied;			/* some entries were equal in it */
 	uint64		in_order;		/* this many first rows are in order, as they came */
 
-	/* makes words of values when there are some rows: an encoder, or the type's
-	 * abbreviation */
+	/* makes words of values: an encoder, or the type's abbreviation */
 	bool		has_cheap_words;
 	GpuSortKeys encoder;
 	bool		may_abbreviate;
@@ -141,6 +138,7 @@ gpusort_row_array_reset(GpuSortRowArray *array)
 	MemoryContextReset(array->row_context);
 	array->block_bytes = 0;
 	array->place = array->end = NULL;
+	array->null_row = NULL;
 }
 
 void
@@ -226,9 +224,12 @@ static const char *
 copy_row(GpuSortRowArray *array, TupleTableSlot *slot)
 {
 	const GpuSortRowFormat *format = array->format;
+	bool		is_single_null = array->desc->natts == 1 && slot_attisnull(slot, 1);
 	GpuSortRowSource source;
 	char	   *row;
 
+	if (is_single_null && array->null_row != NULL)
+		return array->null_row;
 	gpusort_row_find(format, slot, &source);
 	if (unlikely(MAXALIGN(source.length) > (Size) (array->end - array->place)) &&
 		!make_room_for_row(array, MAXALIGN(source.length)))
@@ -236,6 +237,8 @@ copy_row(GpuSortRowArray *array, TupleTableSlot *slot)
 	row = array->place;
 	gpusort_row_write(format, slot, &source, row);
 	array->place += MAXALIGN(source.length);
+	if (is_single_null)
+		array->null_row = row;
 	return row;
 }
 
@@ -387,11 +390,10 @@ take_values(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
 {
 	for (uint64 i = 0; i < n; i++)
 	{
-		const char *row = array->rows[entries[i].row];
 		bool		is_null;
 
-		entries[i].word = gpusort_row_attribute(array->format, row, array->slot,
-												array->order->columns[key], &is_null);
+		entries[i].word = gpusort_row_attribute(array->format, array->rows[entries[i].row],
+												array->slot, array->order->columns[key], &is_null);
 		entries[i].nulls = is_null;
 	}
 }

@@ -128,4 +128,17 @@ drop domain small_positive;
 drop domain positive;
 drop type pair;
 
+-- rows of a single column, most of them NULL, which share one row of the array
+create table single(s text);
+insert into single select case when i % 10 = 0 then 's' || i * 7 % 50 end from generate_series(1, 5000) i;
+analyze single;
+set gpusort.min_rows = 100000;
+select pg_temp.compare('select s from single order by s');
+select pg_temp.compare('select s from single order by s desc nulls last');
+select count(distinct s), count(*) from (select s from single order by s offset 0) q;
+set gpusort.min_rows = 1000;
+select pg_temp.compare('select s from single order by s');
+drop table single;
+set gpusort.min_rows = 0;
+
 drop table sorted;
