@@ -65,7 +65,9 @@
 #define SPILLED_ROW			100.0	/* and in a file of it */
 #define SPILLED_BYTE		1.0
 #define ROW_FED				120.0	/* a row of the array that goes on to the device */
-#define NULL_FED			60.0	/* a narrow row with a NULL, which no page drain packs */
+/* a narrow row with a NULL, which no page drain packs, or a single NULL, which
+ * the array has once */
+#define NULL_FED			60.0
 #define JOB					500000.0	/* a device's sort of no rows */
 #define TIED_ROW			50.0	/* a row in a tie run */
 #define TIED_COMPARISON		30.0	/* beside the cost of a comparison */
@@ -441,7 +443,7 @@ cost_of_fed_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWor
 {
 	double		cost = (JOB + ROW_FED * gpusort_row_array_rows(from->array)) / from->expected_rows;
 
-	if (from->spec->format->narrow_bytes != 0)
+	if (from->spec->format->narrow_bytes != 0 || from->spec->desc->natts == 1)
 		cost += NULL_FED * first_key->nulls;
 	for (int i = 0; i < n_keys; i++)
 		cost += cost_of_words(from, i, &words[i], &encodings[i]);
